@@ -52,5 +52,22 @@ if(LCI_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # False alarms with address sanitizer, as in <regex> (gcc bug 105562).
     target_compile_options(lci_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
+  else()
+    # As gcc says it.
+    foreach(sanitizer address thread)
+      if(LCI_SANITIZE MATCHES ${sanitizer})
+        string(TOUPPER __SANITIZE_${sanitizer}__ name)
+        target_compile_definitions(lci_compile INTERFACE ${name}=1)
+      endif()
+    endforeach()
   endif()
 endif()
+
+# A program in C. With a sanitizer it is linked as C++: the library that it loads needs all of what clang has for that.
+function(lci_add_c_program name source)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE lci_compile)
+  if(LCI_SANITIZE)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+endfunction()

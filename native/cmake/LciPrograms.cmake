@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every bench/*.cpp and tools/*.c is a program of that name. A benchmark runs over the library that is shipped, unless it
-# includes something of the core.
+# includes something of the core. Builds for tests have no benchmarks: nobody measures there.
 find_package(benchmark QUIET)
 file(GLOB rooms RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/src/*)
 list(JOIN rooms "|" rooms)
 
 file(GLOB bench_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.cpp)
+if(LCI_TEST_CHECKS OR LCI_SANITIZE)
+  set(bench_sources "")
+endif()
 foreach(source ${bench_sources})
   get_filename_component(name ${source} NAME_WE)
   file(STRINGS ${source} uses_benchmark REGEX "#include <benchmark/benchmark.h>")
@@ -28,8 +31,7 @@ endforeach()
 file(GLOB tool_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tools/*.c)
 foreach(source ${tool_sources})
   get_filename_component(name ${source} NAME_WE)
-  add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE lci_compile)
+  lci_add_c_program(${name} ${source})
 endforeach()
 
 if(BUILD_TESTING AND TARGET lci_info AND TARGET lci)

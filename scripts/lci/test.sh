@@ -142,7 +142,10 @@ test_suite() {
   processor_time
   printf '%s\t%d\t%d\n' "$name" "$took" $((used - before)) >> "$state/logs/times.tsv"
   ((code == 0)) || result=FAILED
-  ((code != 124 && code != 137)) || result="FAILED (not done in $3 s$(still_compiling "$log"))"
+  if ((code == 124 || code == 137)); then
+    result="FAILED (not done in $3 s$(still_compiling "$log"))"
+    printf '\nFATAL: not done in %d s\n' "$3" >> "$log"
+  fi
   printf '%-14s %-8s %5d s  %s\n' "$name" "$result" "$took" "$(summary_line "$log")"
   absent_peers "$log"
   ((code == 0)) || { echo "---- the end of ${log#"$home/"}"; tail -n 60 "$log"; echo "----"; }

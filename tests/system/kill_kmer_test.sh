@@ -13,8 +13,8 @@ readonly lci=${LCI:?path of the lci tool} rounds=${1:?number of rounds}
 readonly RANKS=3 LAUNCHER_EVERY=10 PEER_DIED=4
 seed=${LCI_KILL_SEED:-$RANDOM}
 RANDOM=$seed
-# Who waits in vain for a rank that was killed before it joined need not wait long.
-export LCI_ATTR_BOOTSTRAP_TIMEOUT_MS=3000
+# Who waits in vain for a rank that was killed before it joined need not wait long, but for one that a busy machine is slow to start.
+export LCI_ATTR_BOOTSTRAP_TIMEOUT_MS=10000
 LCI_JAVA_OPTS="-XX:TieredStopAtLevel=1 -Xmx256m ${LCI_JAVA_OPTS:-}"
 export LCI_JAVA_OPTS
 

@@ -410,7 +410,7 @@ test_progress_is_seen() {
 test_the_time_of_processors_is_noted() {
   make_tree
   git -C "$tree" init -q
-  soak_script tests/tools/api_diff_test.sh '(ulimit -t 2; while :; do :; done) 2> /dev/null' 'echo "1 passed, 0 failed"'
+  soak_script tests/tools/api_diff_test.sh '(ulimit -t 3; while :; do :; done) 2> /dev/null' 'echo "1 passed, 0 failed"'
   in_tree test soak api
   equal "$code" 0 "$err"
   grep -qE $'^api\t[0-9]+\t([2-9]|[0-9]{2,})$' "$tree/.lci/logs/times.tsv" || fail "$(cat "$tree/.lci/logs/times.tsv")"

@@ -1685,7 +1685,12 @@ typedef struct lci_lane_control {
   uint32_t arrival_budget; /**< Messages handled per enter, all devices together; 0: default 64. */
   uint32_t byte_budget;    /**< Payload bytes after which an enter handles no more messages; 0: default 64 KiB. */
   uint32_t reserved0;
-  uint64_t spin_ns; /**< Poll for so long when the enter would return with nothing. */
+  /**
+   * While calls of groups are under way, an enter with LCI_ENTER_PROGRESS that posted nothing else takes more passes:
+   * until there is a record, an object was signalled, room came back, or nothing has moved for so long; it begins none
+   * when 16 times that are over. 0: one pass. More than 1 ms counts as that. The budgets are those of a pass.
+   */
+  uint64_t spin_ns;
   uint32_t reserved1[8];
   /* written by the core */
   uint32_t cq_tail;       /**< Free-running count of records produced. */

@@ -13,6 +13,7 @@
 #include "base/attributes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/no_memory.hpp"
 
 namespace lci {
 namespace {
@@ -110,7 +111,8 @@ void Log::write(LogLevel level, const char* tag, const Place& place, const char*
     kept_.pop_front();
     ++lost_;
   }
-  kept_.push_back({level, line});
+  // Without memory it is lost: no caller expects that a line fails.
+  if (!unless_no_memory([&] { kept_.push_back({level, line}); })) ++lost_;
 }
 
 bool Log::take(LogLevel* level, std::string* line) {

@@ -82,9 +82,8 @@ class Completion {
   /// Signals for an operation that is no longer pending from then on: whoever sees the signal may free the object.
   int signal_held(const lci_status& status) {
     enter_held();
-    const int code = bounded_ ? signal_reserved(status) : signal(status);
-    leave();
-    return code;
+    const Inside inside(*this);  // until it has returned, or thrown std::bad_alloc
+    return bounded_ ? signal_reserved(status) : signal(status);
   }
   /// Whether anybody holds it.
   bool is_held() const {
@@ -110,6 +109,13 @@ class Completion {
   virtual uint64_t reserved() const { return 0; }
 
  private:
+  struct Inside {
+    explicit Inside(Completion& completion) : of(completion) {}
+    ~Inside() { of.leave(); }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    Completion& of;
+  };
   static constexpr uint64_t kSignalling = uint64_t{1} << 32;
   const Kind kind_;
   const bool bounded_;

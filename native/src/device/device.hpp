@@ -114,6 +114,7 @@ class Device final : public DeviceBell, public Posting {
   bool meet_devices();
   bool look_for_failures();
   bool fail_links(RankState state, bool* all);
+  bool end_link(Link& link, RankState state, bool* all);
   bool retry_backlog();
   bool retry_waiting();
   bool send_to_busy();

@@ -40,8 +40,12 @@ bool Device::fail_links(RankState state, bool* all) {
   for (uint32_t rank = 0; rank < parts().ranks; ++rank) {
     if (parts().peers.state(rank) != state) continue;
     Link& link = protocols_.links.of_gone(rank);
-    if (link.failed) {
+    if (Protocols::has_ended(link)) {
       moved |= protocols_.packets.reclaim_packets(link);
+      continue;
+    }
+    if (link.failed) {  // there was no memory for all of it
+      moved |= end_link(link, state, all);
       continue;
     }
     if (NetworkDevice* network = protocols_.links.network(); network && !network->has_read_all(rank)) {
@@ -57,10 +61,16 @@ bool Device::fail_links(RankState state, bool* all) {
       *all = false;
       continue;
     }
-    protocols_.peer_gone(link, state);
-    moved = true;
+    moved |= end_link(link, state, all);
   }
   return moved;
+}
+
+bool Device::end_link(Link& link, RankState state, bool* all) {
+  if (protocols_.peer_gone(link, state)) return true;
+  protocols_.host.call_again();
+  *all = false;
+  return false;
 }
 
 }  // namespace lci

@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -13,6 +14,11 @@
 
 namespace lci {
 namespace {
+
+/// How long a loop may have an enter wait for calls when nothing moves, and how many times that in all.
+constexpr uint64_t kLongestSpin = 1'000'000, kSpinsInAll = 16;
+/// Passes for one look at the clock.
+constexpr int kPassesPerLook = 4;
 
 /// The lane that this thread is inside of.
 thread_local const Lane* entered = nullptr;
@@ -138,14 +144,51 @@ int Lane::enter() {
     return fail(LCI_ERR_ARGUMENT, "enter: submit_count is %u, the submission array has %u entries; nothing was posted",
                 std::exchange(control.submit_count, 0), kMost);
   }
+  posted_calls_alone_ = true;
+  const Told before = control.spin_ns != 0 ? told() : Told{};
   bool moved = pass();
-  if (!moved && control.spin_ns != 0 && (control.flags & LCI_ENTER_PROGRESS)) {
-    const uint64_t end = now_ns() + control.spin_ns;
-    do {
-      for (int i = 0; i < 32 && !moved; ++i) moved = has_work() && pass();
-    } while (!moved && now_ns() < end);
-  }
+  const bool may_stay = control.spin_ns != 0 && (control.flags & LCI_ENTER_PROGRESS) && posted_calls_alone_;
+  if (may_stay && has_calls()) moved |= stay(before);
   return moved ? LCI_DONE : LCI_RETRY;
+}
+
+bool Lane::has_calls() const {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [](Device* device) { return device->collectives().has_calls(); });
+}
+
+/// The loop has something to act on when this changes.
+Lane::Told Lane::told() const {
+  uint64_t heard = 0;
+  for (Device* device : devices_) {
+    heard += device->counters().get(Metric::arrivals) + device->counters().get(Metric::signals);
+  }
+  return {tail_, told_generations_, heard};
+}
+
+/// Calls of groups go on by passes alone, and a turn of the loop costs more than a pass: takes more of them, until
+/// there is something for the loop, or nothing moves. True if anything moved.
+bool Lane::stay(const Told& before) {
+  lci_lane_control& control = this->control();
+  const uint64_t spin_ns = std::min(control.spin_ns, kLongestSpin);
+  uint64_t now = now_ns(), quiet_by = now + spin_ns;
+  const uint64_t end = now + kSpinsInAll * spin_ns;
+  uint32_t moved = control.moved;
+  bool any = false;
+  while (now < quiet_by && now < end) {
+    for (int i = 0; i < kPassesPerLook; ++i) {
+      if (told() != before) return any;  // the loop has something to do
+      if (!has_calls()) return any;
+      const bool moves = pass();
+      control.moved = moved += control.moved;
+      if (!moves) continue;
+      any = true;
+      quiet_by = now_ns() + spin_ns;
+      break;
+    }
+    now = now_ns();
+  }
+  return any;
 }
 
 bool Lane::pass() {

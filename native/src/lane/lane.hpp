@@ -103,6 +103,12 @@ class Lane final : public LaneView {
   friend class Inbox;
   enum class Inside : uint32_t { kNobody, kOwner, kHelper };
   class Telling;
+  /// Changes with each record, when room comes back, and with messages and ends of operations.
+  struct Told {
+    uint32_t tail;
+    uint64_t generations, heard;
+    bool operator==(const Told&) const = default;
+  };
   /// Keeps helpers out for a scope of the lane's own thread, which may be inside already.
   class Alone {
    public:
@@ -164,6 +170,9 @@ class Lane final : public LaneView {
   Budget budget();
   void drain();
   bool pass();
+  Told told() const;
+  bool stay(const Told& before);
+  bool has_calls() const;
   void refill_packets();
   uint32_t packet_cache() const;
   void give_up_packets();
@@ -207,6 +216,7 @@ class Lane final : public LaneView {
   std::atomic<Inside> inside_{Inside::kNobody};
   std::atomic<bool> owner_waits_{false};  // for a helper
   uint64_t told_generations_ = 0;         // the sum of what the control line says
+  bool posted_calls_alone_ = false;       // and none was refused, in this pass; or nothing
   Pushed* taken_ = nullptr;               // of pushed_, and not in the queue yet
   alignas(64) MpscStack<Pushed, &Pushed::next_of, std::memory_order_seq_cst> pushed_;
 };

@@ -16,7 +16,7 @@ uint32_t Lane::publish() {
   if (count == 0) return 0;
   for (Device* device : devices_) device->begin_batch();
   lci_descriptor* entries = submissions();
-  uint32_t posted = 0;
+  uint32_t posted = 0, calls = 0;
   CopyRun copies;
   for (uint32_t i = 0; i < count; ++posted) {
     lci_descriptor& op = entries[i];
@@ -42,8 +42,10 @@ uint32_t Lane::publish() {
       continue;
     }
     op.outcome = static_cast<uint16_t>(submit(op, device));
+    if (op.op == LCI_OP_COLLECTIVE && op.outcome == LCI_POSTED) ++calls;
     i += used;
   }
+  posted_calls_alone_ = posted == calls;
   return posted;
 }
 

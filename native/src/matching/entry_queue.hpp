@@ -129,13 +129,35 @@ class EntryQueue {
     return found;
   }
 
-  /// Takes out the values for which @p take answers true, called oldest first; returns how many it was shown.
+  /// Takes out the values for which @p take answers true, called oldest first; returns how many it was shown. Needs no
+  /// memory: what stays, stays where it is.
   template <typename Take>
   size_t extract(SpareNodes& spare, bool placed, Take take) {
-    const size_t shown = size();
-    for (size_t left = shown; left > 0; --left) {  // once around: what stays goes to the end
-      void* value = pop(spare, placed);
-      if (!take(value)) push(value, spare, placed);
+    size_t shown = 0;
+    const auto is_taken = [&](void* value) {
+      ++shown;
+      if (!placed) return take(value);
+      Place& place = place_of(value);  // whoever takes it may end it at once
+      const void* const at = std::exchange(place.at, nullptr);
+      const bool taken = take(value);
+      if (!taken) place.at = at;
+      return taken;
+    };
+    while (inline_[0] != nullptr && is_taken(inline_[0])) inline_[0] = std::exchange(inline_[1], nullptr);
+    if (inline_[1] != nullptr && is_taken(inline_[1])) inline_[1] = nullptr;
+    Node* const end = last();
+    for (Node* node = end == nullptr ? nullptr : end->next; node != nullptr;) {
+      Node* const next = node == end ? nullptr : node->next;
+      for (size_t at = 0; at < kNodeEntries && node->entries[at] != nullptr;) {
+        const bool alone = at == 0 && node->entries[1] == nullptr;
+        if (!is_taken(node->entries[at])) {
+          ++at;
+          continue;
+        }
+        take_out(node, at, spare);
+        if (alone) break;  // its node went with it
+      }
+      node = next;
     }
     return shown;
   }

@@ -74,13 +74,11 @@ bool MapEngine::remove(uint64_t key, void* value, Side side) {
 void MapEngine::extract(const std::function<bool(uint64_t, void*, Side)>& take) {
   each_touched_bucket([&](Bucket& bucket) {
     const std::lock_guard<TryLock> guard(bucket.lock);
-    std::vector<EntryQueue*> emptied;  // released afterwards: the last one of a block may free it
     each_queue(bucket, [&](EntryQueue& queue) {
       count_walked(queue.extract(bucket.spare, placed(queue.side()),
                                  [&](void* value) { return take(queue.key(), value, queue.side()); }));
-      if (queue.empty()) emptied.push_back(&queue);
     });
-    for (EntryQueue* queue : emptied) release(bucket, queue);
+    release_emptied(bucket);  // afterwards: the last one of a block may free it
   });
 }
 
@@ -155,6 +153,22 @@ void MapEngine::release(Bucket& bucket, EntryQueue* queue) {
   for (Block** link = &bucket.chain; *link != nullptr; link = &(*link)->next) {
     Block* block = *link;
     if (queue >= block->queues() && queue < block->queues() + block->capacity) --block->used;
+    if (block->used > 0) end = &block->next;
+  }
+  free_blocks(*end);
+  *end = nullptr;
+}
+
+/// The same of all queues that are empty.
+void MapEngine::release_emptied(Bucket& bucket) {
+  for (uint32_t i = 0; i < kInlineQueues; ++i) {
+    if (bucket.queues[i].empty()) bucket.used = static_cast<uint8_t>(bucket.used & ~(1u << i));
+  }
+  Block** end = &bucket.chain;
+  for (Block** link = &bucket.chain; *link != nullptr; link = &(*link)->next) {
+    Block* const block = *link;
+    const auto is_used = [](const EntryQueue& queue) { return !queue.empty(); };
+    block->used = static_cast<uint32_t>(std::count_if(block->queues(), block->queues() + block->capacity, is_used));
     if (block->used > 0) end = &block->next;
   }
   free_blocks(*end);

@@ -65,6 +65,7 @@ class MapEngine final : public MatchingEngine {
   static void make_room(Bucket& bucket, const EntryQueue* queue);
   static EntryQueue* claim(Bucket& bucket);
   static void release(Bucket& bucket, EntryQueue* queue);
+  static void release_emptied(Bucket& bucket);
   static uint32_t free_inline(const Bucket& bucket);
   static Block* free_block(const Bucket& bucket);
   static Block* append_block(Bucket& bucket);

@@ -298,8 +298,8 @@ struct PostedReceive {
 
     Name name{};
     PostedReceive* next = nullptr;
-    PostedReceive** link = nullptr;  ///< What leads to it; null: it is in no table.
-    PostedReceive* next_returned = nullptr;
+    PostedReceive** link = nullptr;          ///< What leads to it; null: it is in no table.
+    PostedReceive* next_returned = nullptr;  ///< Of those that are in no engine any more.
   };
 
   Place place;  ///< First: the engine's, see Values::kPlacedReceives.

@@ -2,6 +2,7 @@
 #include "protocol/host.hpp"
 
 #include "base/error.hpp"
+#include "base/no_memory.hpp"
 #include "protocol/link.hpp"
 
 namespace lci {
@@ -31,7 +32,8 @@ bool ProtocolHost::complete(const OpTarget& target, int code, uint32_t rank, uin
     heard = target.completion->stores();
     const lci_status status{code, rank, tag, buffer, size, target.context, 0, 0};
     const Pause paused(retrying);
-    const int refused = target.completion->signal_held(status);
+    int refused = LCI_ERR_NO_MEMORY;
+    static_cast<void>(unless_no_memory([&] { refused = target.completion->signal_held(status); }));
     if (refused == LCI_ERR_OVERRUN || refused == LCI_ERR_NO_MEMORY) {  // there was no room for it
       counters.add(Metric::signals, -1);
       counters.add(Metric::signals_dropped);

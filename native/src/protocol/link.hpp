@@ -139,7 +139,8 @@ struct Link {
   bool uncredited_wait = false;         ///< and others wait for them to end.
 
   bool broken = false;     ///< The peer sent nonsense: nothing more of it is looked at.
-  bool failed = false;     ///< The peer is gone and its failure was handled.
+  bool failed = false;     ///< The peer is gone: what is bound to it ends,
+  size_t ended_steps = 0;  ///< and so many steps of that are done.
   bool reclaimed = false;  ///< So are the packets that it had.
   /// What waits for room in its rings is dropped: the peer is gone.
   void drop_queues() {

@@ -255,7 +255,12 @@ void OutgoingStreams::abandon(SendContext& context) {
 
 bool OutgoingStreams::progress(Link& link) {
   bool moved = false;
+  bool rung = false;
   for (int i = 0; i < kChunksPerPass && !link.streams.empty(); ++i) {
+    if (link.touched && !rung) {  // a receiver that does not poll copies what is there while we go on
+      links_.ring_early();
+      rung = true;
+    }
     SendContext& context = *link.streams.front();
     if (!stream_chunk(link, context)) return moved;
     moved = true;

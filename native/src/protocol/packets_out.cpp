@@ -73,14 +73,17 @@ void PacketsOut::revoke(uint64_t departure) {
   }
 }
 
-bool PacketsOut::take_returned_packets(uint32_t taker) {
-  if (!any_returned()) return false;
+void PacketsOut::make_room_for_all() {
   scratch_.clear();
   large_.clear();
-  // What is taken from the list is in no other place.
   const size_t out = counters_.get(Metric::packets_out);
   if (scratch_.capacity() < out) scratch_.reserve(2 * out);
   if (large_.capacity() < out) large_.reserve(2 * out);
+}
+
+bool PacketsOut::take_returned_packets(uint32_t taker) {
+  if (!any_returned()) return false;
+  make_room_for_all();  // what is taken from the list is in no other place
   PacketPools& pool = parts_.packets.pool();
   const bool honest = returned().take_all(
       pool.capacity(),
@@ -118,8 +121,9 @@ ReturnedPackets::Answer PacketsOut::take_returned_packet(uint32_t handle) {
 /// bytes.
 bool PacketsOut::reclaim_packets(Link& link) {
   if (link.reclaimed || !parts_.peers.has_ended(link.rank)) return false;
-  link.reclaimed = true;
   take_returned_packets(index_);
+  make_room_for_all();  // first: what is taken from the list of those that are out is in no other place
+  link.reclaimed = true;
   if (counters_.get(Metric::packets_out) == 0) return false;
   const uint32_t unit = parts_.packets.pool().packet_size() / kPacketUnit;
   const uint64_t handles = parts_.memory().reserve() / kPacketUnit;

@@ -61,6 +61,7 @@ class PacketsOut final : public Protocol {
   static bool is_awaited(const OutKey& key) { return (key.target & kEngineTarget) == 0; }
   ReturnedPackets& returned() const { return parts_.memory().header().device[index_].returned_packets; }
   ReturnedPackets::Answer take_returned_packet(uint32_t handle);
+  void make_room_for_all();
   static void hand_back(Link& link, const uint32_t* handles, size_t count);
 
   WantedPackets& wanted_;

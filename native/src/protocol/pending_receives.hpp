@@ -13,6 +13,28 @@
 
 namespace lci {
 
+/// Receives that were taken out of their engines, the first one first. Needs no memory: each leads to the next one.
+class TakenReceives {
+ public:
+  void add(PostedReceive& receive) {
+    receive.entry.next_returned = nullptr;
+    *last_ = &receive;
+    last_ = &receive.entry.next_returned;
+  }
+  /// Null: there is none.
+  std::unique_ptr<PostedReceive> take_first() {
+    PostedReceive* const first = first_;
+    if (first == nullptr) return nullptr;
+    first_ = first->entry.next_returned;
+    if (first_ == nullptr) last_ = &first_;
+    return std::unique_ptr<PostedReceive>(first);
+  }
+
+ private:
+  PostedReceive* first_ = nullptr;
+  PostedReceive** last_ = &first_;
+};
+
 /**
  * A hash table of receives that grows by one bucket at a time, so that no post pays for all: linear hashing. To find
  * the receive of a context costs the same however many are pending.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "protocol/protocols.hpp"
 
+#include "base/no_memory.hpp"
 #include "transport/network/network_device.hpp"
 
 namespace lci {
@@ -88,23 +89,45 @@ bool Protocols::delayed() const {
   return pending;
 }
 
-void Protocols::peer_gone(Link& link, RankState state) {
+/// Each is done once; one that finds no memory is begun anew in the next pass, and has ended nothing twice.
+const std::array<Protocols::EndStep, 12> Protocols::kEndSteps = {
+    [](Protocols& of, Link& link, RankState) {
+      if (of.links.network()) of.links.network()->close(link.rank);
+      of.packets.take_returned_packets(of.host.index);
+      link.failed = true;
+      link.drop_queues();
+    },
+    // Before its streams end: it takes back what they refer to.
+    [](Protocols& of, Link& link, RankState state) { of.collectives.peer_gone(link.rank, state); },
+    [](Protocols& of, Link& link, RankState state) { of.outgoing.peer_gone(link, error_of(state)); },
+    [](Protocols& of, Link& link, RankState state) { of.departures.end(&link, error_of(state)); },
+    [](Protocols& of, Link& link, RankState state) { of.incoming.peer_gone(link, error_of(state)); },
+    [](Protocols& of, Link& link, RankState state) { of.atomics.peer_gone(link, error_of(state)); },
+    [](Protocols& of, Link& link, RankState) { of.announcements.peer_gone(link); },
+    [](Protocols& of, Link& link, RankState) {
+      Spending::peer_gone(link);
+      of.packets.reclaim_packets(link);
+    },
+    [](Protocols& of, Link& link, RankState state) { of.backlog.peer_gone(link.rank, error_of(state)); },
+    [](Protocols& of, Link& link, RankState state) { of.end_receives(link.rank, state); },
+    [](Protocols& of, Link& link, RankState state) {
+      if (of.host.index == 0) of.barriers.peer_gone(link.rank, error_of(state));
+    },
+    [](Protocols& of, Link& link, RankState state) {
+      if (LaneView* owner = of.host.lane()) {
+        owner->peer_changed(&of.host.device, link.rank, peer_state_of(state), error_of(state));
+      }
+    }};
+
+bool Protocols::peer_gone(Link& link, RankState state) {
+  return unless_no_memory([&] {
+    for (; link.ended_steps < kEndSteps.size(); ++link.ended_steps) kEndSteps[link.ended_steps](*this, link, state);
+  });
+}
+
+void Protocols::end_receives(uint32_t rank, RankState state) {
   const DeviceParts& parts = host.parts;
-  const uint32_t rank = link.rank;
   const int code = error_of(state);
-  if (links.network()) links.network()->close(rank);
-  packets.take_returned_packets(host.index);
-  link.failed = true;
-  link.drop_queues();
-  collectives.peer_gone(rank, state);  // before its streams end: it takes back what they refer to
-  outgoing.peer_gone(link, code);
-  departures.end(&link, code);
-  incoming.peer_gone(link, code);
-  atomics.peer_gone(link, code);
-  announcements.peer_gone(link);
-  Spending::peer_gone(link);
-  packets.reclaim_packets(link);
-  backlog.peer_gone(rank, code);
   // By every device: one that felt the death later may have reserved room for a reply since the first one looked.
   parts.targets.forget_replies(rank);
   receives.drop_unmatched_rendezvous(rank);
@@ -112,10 +135,6 @@ void Protocols::peer_gone(Link& link, RankState state) {
   const bool last = parts.peers.read_all_of(rank, host.index);
   if (last) receives.fail_receives(rank, code);
   if (state == RankState::kFenced) receives.fail_receives(LCI_ANY_SOURCE, code);
-  if (host.index == 0) barriers.peer_gone(rank, code);
-  if (LaneView* owner = host.lane()) {
-    owner->peer_changed(&host.device, rank, peer_state_of(state), code);
-  }
 }
 
 void Protocols::cancel_all(int code) {

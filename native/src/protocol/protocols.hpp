@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
 #include "protocol/arrivals.hpp"
 #include "protocol/eager.hpp"
 #include "protocol/fences.hpp"
@@ -53,12 +55,20 @@ class Protocols {
   bool drained() const;
   /// Chaos holds messages back.
   bool delayed() const;
-  /// Ends everything that is bound to the peer of a link, and nothing else. [area L, X4]
-  void peer_gone(Link& link, RankState state);
+  /// Ends everything that is bound to the peer of a link, and nothing else. False: there is no memory, and the rest is
+  /// done when it is asked again. [area L, X4]
+  bool peer_gone(Link& link, RankState state);
+  /// It has done all that.
+  static bool has_ended(const Link& link) { return link.ended_steps == kEndSteps.size(); }
   /// Ends everything.
   void cancel_all(int code);
   /// A lane goes, and with it the buffers of its operations. Barriers still take part.
   void lane_gone(const LaneView& lane);
+
+ private:
+  using EndStep = void (*)(Protocols& of, Link& link, RankState state);
+  static const std::array<EndStep, 12> kEndSteps;
+  void end_receives(uint32_t rank, RankState state);
 };
 
 template <typename Post>

@@ -13,8 +13,6 @@
 namespace lci {
 namespace {
 
-using ReceiveList = std::vector<std::unique_ptr<PostedReceive>>;
-
 /// What a wildcard compares, whatever policy was asked for. [SS-12]
 uint32_t receive_policy(const lci_descriptor& op) {
   const bool any_rank = op.rank == LCI_ANY_SOURCE, any_tag = op.tag == LCI_ANY_TAG;
@@ -43,11 +41,15 @@ void describe(UnexpectedSend& send, UnexpectedSend::Kind kind, InKey& key, uint3
 }
 
 /// Takes the receives that wait for @p rank out of an engine.
-void take_receives(const Engine& engine, uint32_t rank, ReceiveList* into) {
-  engine.extract([&](uint64_t, void* value, Side side) {
+void take_receives(const Engine& engine, uint32_t rank, TakenReceives* into) {
+  struct Wanted {  // so small that the function that is made of it needs no memory
+    uint32_t rank;
+    TakenReceives& into;
+  } wanted{rank, *into};
+  engine.extract([&wanted](uint64_t, void* value, Side side) {
     auto* receive = static_cast<PostedReceive*>(value);
-    if (side != Side::kReceive || receive->rank != rank) return false;
-    into->emplace_back(receive);
+    if (side != Side::kReceive || receive->rank != wanted.rank) return false;
+    wanted.into.add(*receive);
     return true;
   });
 }
@@ -395,11 +397,11 @@ void Receives::drop_unmatched_rendezvous(uint32_t rank) {
 }
 
 void Receives::fail_receives(uint32_t rank, int code) {
-  ReceiveList receives;
+  TakenReceives receives;
   parts_.targets.for_each_engine([&](Engine& engine) {
     if (!engine.keeps_left_behind()) take_receives(engine, rank, &receives);
   });
-  end_all(std::move(receives), code);
+  end_all(receives, code);
 }
 
 void Receives::fail_receives_at(const Engine& late) {
@@ -407,30 +409,30 @@ void Receives::fail_receives_at(const Engine& late) {
     if (!parts_.peers.all_read(rank)) continue;
     // A device that has found this out since may have brought more; who ends that comes here again.
     if (late.keeps_left_behind()) return;
-    ReceiveList receives;
+    TakenReceives receives;
     take_receives(late, rank, &receives);
-    end_all(std::move(receives), error_of(parts_.peers.state(rank)));
+    end_all(receives, error_of(parts_.peers.state(rank)));
   }
 }
 
 void Receives::cancel_all(int code) {
   parts_.targets.for_each_engine([&](Engine& engine) {
-    ReceiveList receives;
+    TakenReceives receives;
     engine.extract([&](uint64_t, void* value, Side side) {
       if (side == Side::kReceive) {
-        receives.emplace_back(static_cast<PostedReceive*>(value));
+        receives.add(*static_cast<PostedReceive*>(value));
       } else {
         delete static_cast<UnexpectedSend*>(value);
         parts_.shared.add(Metric::unexpected_stored, -1);
       }
       return true;
     });
-    end_all(std::move(receives), code);
+    end_all(receives, code);
   });
 }
 
-void Receives::end_all(ReceiveList receives, int code) {
-  for (auto& receive : receives) {
+void Receives::end_all(TakenReceives& receives, int code) {
+  while (std::unique_ptr<PostedReceive> receive = receives.take_first()) {
     parts_.shared.add(Metric::receives_pending, -1);
     complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
     end(std::move(receive));

@@ -80,7 +80,7 @@ class Receives final : public Protocol {
   void drop(std::unique_ptr<UnexpectedSend> send, bool by_owner);
   int finish(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload, lci_status* done);
   void end(std::unique_ptr<PostedReceive> receive);
-  void end_all(std::vector<std::unique_ptr<PostedReceive>> receives, int code);
+  void end_all(TakenReceives& receives, int code);
 
   Grants& grants_;
   PacketsOut& packets_;

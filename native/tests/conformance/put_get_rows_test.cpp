@@ -111,8 +111,8 @@ void short_forms(World& world) {
   const uint32_t eager = lci_runtime_max_eager(world.runtime());
   const auto size_of = [&](uint32_t i) { return i < kInline ? i % (LCI_INLINE_MAX + 1) : eager - i % 2; };
   std::vector<std::pair<uint64_t, void*>> packets(kPackets);
-  for (auto& [handle, payload] : packets) {
-    world.until([&] { return lci_packet_get(world.device(), &handle, &payload) == LCI_DONE; });
+  for (auto& packet : packets) {
+    world.until([&] { return lci_packet_get(world.device(), &packet.first, &packet.second) == LCI_DONE; });
   }
   uint64_t posted = 0;
   for (uint32_t i = 0; i < kInline + kPackets; ++i) {

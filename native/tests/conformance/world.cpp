@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "support/processes.hpp"
+#include "support/sanitized.hpp"
 
 namespace lci_test {
 
@@ -196,12 +197,6 @@ void run_processes_of(const Setting& setting, const Attributes& attributes, void
 }
 
 }  // namespace
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 bool soak() {
   const char* tier = std::getenv("LCI_TIER");

@@ -144,7 +144,7 @@ class Traffic {
 /// The two survivors have come here; what one sent to the other before has arrived. A barrier would end with the dead.
 /// @p meanwhile is called again and again.
 template <typename F>
-void meet(Rank& self, uint32_t other, F meanwhile, std::source_location where = std::source_location::current()) {
+void meet(Rank& self, uint32_t other, F meanwhile, Place where = {}) {
   lci_descriptor op = operation(LCI_OP_SEND, other, 0, 1, nullptr, 0);
   self.until([&] {
     const int code = lci_post(self.device, &op, nullptr, nullptr);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/rma_job.hpp"
+#include "support/sanitized.hpp"
 #include "support/threads.hpp"
 
 namespace lci_test {
@@ -90,11 +91,7 @@ void add_from_everywhere(Job& job, uint64_t count) {
   job.check_ledgers();
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kAdditions = 100'000;
-#else
-constexpr uint64_t kAdditions = 1'000'000;
-#endif
+constexpr uint64_t kAdditions = kSanitized ? 100'000 : 1'000'000;
 
 // Proves: C23
 // Mutation: atomic_not_in_one_step.

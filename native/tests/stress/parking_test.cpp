@@ -170,9 +170,9 @@ TEST(LostWakes, CreditGranted) {
 /// takes packets of the same pool. [V4]
 // Proves: V11
 TEST(LostWakes, PacketsReturned) {
+  uint64_t handled = 0;
   Job job(2, {{"devices", "2"}, {"packets", "20"}, {"packets_max", "20"}});
   const Deadline end = deadline();
-  uint64_t handled = 0;
   lci_comp* handler = nullptr;
   auto count = [](const lci_status*, void* argument) { ++*static_cast<uint64_t*>(argument); };
   ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(1), count, &handled, &handler));

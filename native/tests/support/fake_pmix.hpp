@@ -230,7 +230,7 @@ inline int FakePmix::Process::fence(const pmix::Info* infos, size_t count, pmix:
   launcher_.seen_ = launcher_.committed_;
   const auto later = launcher_.refused_later_.find("PMIx_Fence_nb");
   const int told = later == launcher_.refused_later_.end() ? pmix::kSuccess : later->second;
-  for (const auto& [whom, with] : waiting) launcher_.call_back([whom, with, told] { whom(told, with); });
+  for (const auto& [whom, with] : waiting) launcher_.call_back([whom = whom, with = with, told] { whom(told, with); });
   waiting.clear();
   return pmix::kSuccess;
 }

@@ -11,7 +11,6 @@
 
 #include <cstdio>
 #include <functional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,12 @@ using lci::test::Deadline;
 
 inline constexpr uint32_t kPort = 9;
 inline constexpr uint64_t kSeconds = 30;
+
+/// The caller, as a default argument. std::source_location is not in all compilers that we build with. [clang 14]
+struct Place {
+  const char* file = __builtin_FILE();
+  int line = __builtin_LINE();
+};
 
 /// In a child: gives up with the line, as far as an exit status can carry it, and says why.
 #define CHILD_EXPECT(condition)                                                                             \
@@ -109,7 +114,7 @@ class Rank {
   }
   /// Progresses until @p ready.
   template <typename Ready>
-  void until(Ready ready, std::source_location where = std::source_location::current()) {
+  void until(Ready ready, Place where = {}) {
     const Deadline end(kSeconds);
     while (!ready()) {
       if (end.passed()) describe(where);
@@ -164,15 +169,14 @@ class Rank {
 
  private:
   /// Where the rank waits, and what its counters say: on stderr.
-  void describe(const std::source_location& where) const {
+  void describe(const Place& where) const {
     std::vector<uint64_t> values(lci_runtime_snapshot(runtime, nullptr, 0));
     lci_runtime_snapshot(runtime, values.data(), static_cast<uint32_t>(values.size()));
     std::string text;
     for (uint32_t i = 0; i < values.size(); ++i) {
       if (values[i] != 0) text += std::string(" ") + lci_counter_name(i) + "=" + std::to_string(values[i]);
     }
-    std::fprintf(stderr, "child %d waits in vain at %s:%u:%s\n", getpid(), where.file_name(), where.line(),
-                 text.c_str());
+    std::fprintf(stderr, "child %d waits in vain at %s:%d:%s\n", getpid(), where.file, where.line, text.c_str());
   }
 };
 

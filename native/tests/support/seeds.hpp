@@ -17,6 +17,12 @@ inline std::vector<uint64_t> seeds(size_t count) {
   return all;
 }
 
+/// The same, more of them in the soak.
+inline std::vector<uint64_t> seeds(size_t count, size_t in_soak) {
+  const char* const tier = std::getenv("LCI_TIER");
+  return seeds(tier && std::string(tier) == "soak" ? in_soak : count);
+}
+
 inline std::string how_to_replay(uint64_t seed) {
   return "replay with LCI_SEED=" + std::to_string(seed);
 }

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "support/job.hpp"
+#include "support/sanitized.hpp"
 
 namespace lci_test {
 namespace {
@@ -185,11 +186,7 @@ TEST(FlowControl, IdleLeaseHoldersDoNotLockANewcomerOut) {
   job.check_ledgers();
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kFlood = 500'000;
-#else
-constexpr uint64_t kFlood = 10'000'000;
-#endif
+constexpr uint64_t kFlood = kSanitized ? 500'000 : 10'000'000;
 
 // Flood of targets that store nothing, a handler and a counter: there is no credit traffic. [X5]
 // Proves: X5

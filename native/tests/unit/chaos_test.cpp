@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that can be delayed, reordered or refused, under a seed that is printed and can be replayed: set LCI_SEED.
 // [Z1, Z2]
-#include <cstdlib>
+#include <cstdio>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "support/job.hpp"
+#include "support/seeds.hpp"
 
 namespace lci_test {
 namespace {
@@ -13,15 +16,8 @@ bool is_retry(int code) {
   return code >= LCI_RETRY && code < LCI_ERR_ARGUMENT;
 }
 
-uint64_t first_seed() {
-  const char* given = std::getenv("LCI_SEED");
-  return given ? std::strtoull(given, nullptr, 10) : 1;
-}
-
-int seeds() {
-  const char* tier = std::getenv("LCI_TIER");
-  if (std::getenv("LCI_SEED")) return 1;
-  return tier && std::string(tier) == "soak" ? 200 : 3;
+std::vector<uint64_t> chaos_seeds() {
+  return seeds(3, 200);
 }
 
 std::string plan(uint64_t seed) {
@@ -108,9 +104,8 @@ std::vector<uint64_t> run(uint64_t seed, uint32_t per_rank, uint64_t* delayed, u
 // Proves: M4
 // Proves: SS-11
 TEST(Chaos, NothingIsLostAndEverySignalComesOnce) {
-  for (int i = 0; i < seeds(); ++i) {
-    const uint64_t seed = first_seed() + static_cast<uint64_t>(i);
-    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
+  for (const uint64_t seed : chaos_seeds()) {
+    SCOPED_TRACE(how_to_replay(seed));
     uint64_t delayed = 0, refused = 0;
     run(seed, 1500, &delayed, &refused);
     EXPECT_GT(delayed, 100u);
@@ -124,7 +119,7 @@ TEST(Chaos, NothingIsLostAndEverySignalComesOnce) {
 
 // Stepped by one thread, the same seed is the same run. [Z1, 2B-59]
 TEST(Chaos, TheSameSeedIsTheSameRun) {
-  const uint64_t seed = first_seed();
+  const uint64_t seed = chaos_seeds().front();
   uint64_t delayed[3], refused[3];
   const auto first = run(seed, 300, &delayed[0], &refused[0]);
   const auto again = run(seed, 300, &delayed[1], &refused[1]);
@@ -136,9 +131,8 @@ TEST(Chaos, TheSameSeedIsTheSameRun) {
 }
 
 TEST(Chaos, BarriersHoldUnderIt) {
-  for (int i = 0; i < seeds(); ++i) {
-    const uint64_t seed = first_seed() + static_cast<uint64_t>(i);
-    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
+  for (const uint64_t seed : chaos_seeds()) {
+    SCOPED_TRACE(how_to_replay(seed));
     Job job(5, {{"chaos", plan(seed)}});
     std::vector<lci_comp*> queues;
     for (uint32_t rank = 0; rank < 5; ++rank) queues.push_back(make_queue(job.runtime(rank)));

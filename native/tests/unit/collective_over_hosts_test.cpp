@@ -40,6 +40,27 @@ TEST(CollectiveOverHosts, EachKindBringsWhatItShould) {
   }
 }
 
+// Puts by messages alone, and another way to sleep: all choose the same schedule, which follows from peer_memory.
+TEST(CollectiveOverHosts, MembersChooseAlikeWhateverOneOfThemForbidsItself) {
+  std::mt19937_64 random(7);
+  for (uint32_t other = 0; other < 4; ++other) {
+    std::vector<Attributes> attributes(4, kTwoToAHost);
+    attributes[other].insert(attributes[other].end(), {{"rma", "messages"}, {"membarrier", "off"}});
+    Job job(attributes);
+    GroupContext group(job, first_ranks(4));
+    CollectiveCalls calls(job, group);
+    for (const uint64_t count : {1u, 100u, 3000u}) {
+      CollectiveCase of;
+      of.kind = LCI_COLLECTIVE_ALLGATHER;
+      of.algorithm = LCI_ALGORITHM_HIERARCHICAL;
+      of.count = count;
+      calls.add(of);
+      ASSERT_EQ(LCI_POSTED, calls.post_until_taken(0)) << of.name() << lci_last_error();
+      calls.run(4, random);
+    }
+  }
+}
+
 // What it sends first is not what the others await.
 TEST(CollectiveOverHosts, ABarrierByAnotherAlgorithmIsAMismatch) {
   for (uint32_t other = 0; other < 4; ++other) {

@@ -354,7 +354,8 @@ TEST_P(DeviceAdd, AReceiveEndsWhenAnAddedDeviceHasReadAll) {
 TEST(DeviceAddLimits, ARuntimeHasUpTo128) {
   Job job(1, {{"devices", "126"}});
   EXPECT_NE(nullptr, add_device(job, 0));
-  EXPECT_EQ(job.device(0, 127), add_device(job, 0));
+  lci_device* const last = add_device(job, 0);
+  EXPECT_EQ(last, job.device(0, 127));
   lci_device* none = job.device(0);
   EXPECT_EQ(LCI_ERR_EXHAUSTED, lci_device_add(job.runtime(0), &none));
   EXPECT_EQ(nullptr, none);

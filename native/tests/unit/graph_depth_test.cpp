@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/graph_side.hpp"
+#include "support/sanitized.hpp"
 #include "support/threads.hpp"
 
 namespace lci_test {
@@ -201,7 +202,7 @@ void expect_nothing_stored(Job& job) {
 // On: chaos
 TEST(GraphDepth, RunsAreKeptApartUnderChaos) {
   constexpr uint64_t kRuns = 3000;
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= (kSanitized ? 4 : 20); ++seed) {
     SCOPED_TRACE("chaos " + late(seed));
     Job job(2, {{"chaos", late(seed)}});
     {
@@ -255,7 +256,7 @@ void cancel_and_agree(Job& job, Sides& sides, std::mt19937_64& random) {
 // Proves: E23 E25
 // On: chaos
 TEST(GraphDepth, CancelledSidesGoOnByNumber) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= (kSanitized ? 3 : 10); ++seed) {
     for (const size_t words : {1u, 100u, 5000u}) {
       SCOPED_TRACE("chaos " + late(seed) + ", words " + std::to_string(words));
       std::mt19937_64 random(seed);
@@ -285,7 +286,7 @@ TEST(GraphDepth, CancelledSidesGoOnByNumber) {
 // Proves: E23 E25
 // On: chaos
 TEST(GraphDepth, OneRunOfSeveralIsCancelled) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= (kSanitized ? 4 : 20); ++seed) {
     SCOPED_TRACE("chaos " + late(seed));
     std::mt19937_64 random(seed);
     Job job(2, {{"chaos", late(seed)}});

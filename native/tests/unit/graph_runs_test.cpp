@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/graph.hpp"
+#include "support/sanitized.hpp"
 #include "support/threads.hpp"
 
 namespace lci_test {
@@ -107,7 +108,7 @@ void expect_nothing_stored(Job& job) {
   }
 }
 
-constexpr uint64_t kSeeds = 20;
+constexpr uint64_t kSeeds = kSanitized ? 4 : 20;
 
 // A rank that is a run ahead does not get into the run of the other one, whatever comes late.
 // Proves: E23

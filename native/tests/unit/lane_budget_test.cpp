@@ -32,8 +32,8 @@ void send(Job& job, uint32_t from, uint32_t device, uint32_t port, uint32_t size
 // 64 messages and 64 KiB by default, or what the loop says; what is left makes it enter again.
 // Proves: V8
 TEST(LaneBudget, EndsAnEnter) {
-  Job job(2);
   uint64_t arrived = 0;
+  Job job(2);
   open_counting(job, 0, kPort, &arrived);
   {
     LaneDriver lane(job, 0);
@@ -66,8 +66,8 @@ TEST(LaneBudget, EndsAnEnter) {
 // The devices of a lane share the budget, and take turns in being the first.
 // Proves: V8
 TEST(LaneBudget, GoesRoundTheDevices) {
-  Job job(2, {{"devices", "2"}});
   uint64_t flood = 0, trickle = 0;
+  Job job(2, {{"devices", "2"}});
   open_counting(job, 0, kPort, &flood);
   open_counting(job, 0, kOther, &trickle);
   {

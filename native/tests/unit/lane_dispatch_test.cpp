@@ -4,6 +4,7 @@
 
 #include "support/lane_driver.hpp"
 #include "support/posting.hpp"
+#include "support/sanitized.hpp"
 
 namespace lci_test {
 namespace {
@@ -71,11 +72,7 @@ TEST(LaneDispatch, AFullInboxDelaysNoOperation) {
   }
 }
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kPosts = 100'000;
-#else
-constexpr uint64_t kPosts = 1'000'000;
-#endif
+constexpr uint64_t kPosts = kSanitized ? 100'000 : 1'000'000;
 
 // Each message is answered from within its dispatch by an enter that posts only: nothing else happens in it, and the
 // record that is being read, and those behind it, stay as they are, in a ring of 64.

@@ -335,8 +335,8 @@ TEST(Lane, ARefusedPacketIsFoundWhereverItLies) {
   const std::vector<uint8_t> bytes(1000);
   uint64_t refused = 0;
   for (int round = 0; round < 20; ++round) {
-    Job job(2, {{"devices", "4"}, {"packets", "64"}, {"packets_max", "64"}});
     uint64_t handled = 0;
+    Job job(2, {{"devices", "4"}, {"packets", "64"}, {"packets_max", "64"}});
     lci_comp* handler = nullptr;
     auto count = [](const lci_status*, void* argument) { ++*static_cast<uint64_t*>(argument); };
     ASSERT_EQ(LCI_DONE, lci_handler_create(job.runtime(1), count, &handled, &handler));

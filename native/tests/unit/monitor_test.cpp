@@ -176,6 +176,22 @@ TEST_F(MonitorTest, TimeInWhichNobodyLooksIsNoSilence) {
   EXPECT_EQ(Monitor::Finding::kGone, monitor.look(now_ + 60 * kSecond)) << "the system has asked all the time";
 }
 
+// A program that computes between its looks, or that waits long for a processor.
+TEST_F(MonitorTest, ADeathIsFoundByWhoeverLooksSeldom) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor unheard(self_, address, 1, kPatience, Known::kWasThere);
+  door_.close();
+  Monitor refused(self_, address_, 1, kPatience, Known::kWasThere);
+  for (Monitor* const monitor : {&unheard, &refused}) {
+    uint32_t looks = 0;
+    while (looks < 200 && monitor->look(now_ += kSecond / 2) != Monitor::Finding::kGone) ++looks;
+    EXPECT_LT(looks, 100u);
+    EXPECT_EQ(RankState::kFailed, monitor->state());
+    EXPECT_TRUE(monitor == &unheard || looks >= 15) << "of each time between two looks a part counts: " << looks;
+  }
+}
+
 // Its goodbye may not have been read.
 TEST_F(MonitorTest, ARankWhoseConnectionBrokeElsewhereIsGivenItsTimeAlsoIfItRefuses) {
   Monitor monitor(self_, address_, 1, kPatience, Known::kWasThere);

@@ -24,7 +24,8 @@ class Scene {
   using Post = std::function<int(uint32_t member)>;
 
   Scene(uint32_t who, Shortage& shortage)
-      : job(kSize), group(job, first_ranks(kSize)), who_(who), shortage_(shortage) {}
+      // Over TCP a death before monitors have met is found after that time.
+      : job(kSize, {{"net_reconnect_ms", "200"}}), group(job, first_ranks(kSize)), who_(who), shortage_(shortage) {}
 
   /// A pass of each, in which it posts if it has not.
   void pass(const Post& post) {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "support/rma_job.hpp"
+#include "support/seeds.hpp"
 
 namespace lci_test {
 namespace {
@@ -251,12 +252,8 @@ void run_under_chaos(uint64_t seed, const char* mode) {
 }
 
 TEST_P(PutSignal, NothingIsLostUnderChaos) {
-  const char* given = std::getenv("LCI_SEED");
-  const char* tier = std::getenv("LCI_TIER");
-  const uint64_t first = given ? std::strtoull(given, nullptr, 10) : 1;
-  const uint64_t seeds = given ? 1 : tier && std::string(tier) == "soak" ? 200 : 3;
-  for (uint64_t seed = first; seed < first + seeds; ++seed) {
-    SCOPED_TRACE("replay with LCI_SEED=" + std::to_string(seed));
+  for (const uint64_t seed : seeds(3, 200)) {
+    SCOPED_TRACE(how_to_replay(seed));
     run_under_chaos(seed, GetParam());
     if (HasFailure()) return;
   }

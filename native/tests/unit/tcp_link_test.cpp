@@ -453,6 +453,25 @@ TEST_P(TcpLinkTest, WhoeverSpeaksAfterItsProposalOpensAnotherConnection) {
   connect();
   pass();
   EXPECT_EQ(first(1), answerer_.taken);
+  EXPECT_EQ(0u, caller_.shared().get(Metric::links_resumed)) << "which counts those that broke";
+  caller_.link->cut();
+  connect();
+  EXPECT_EQ(1u, caller_.shared().get(Metric::links_resumed));
+}
+
+TEST_P(TcpLinkTest, APeerThatWentOnAfterAProposalDidNotAgree) {
+  connect();
+  become_quiet();
+  caller_.link->provide_words(1);
+  caller_.link->propose_rest();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  become_quiet();
+  answerer_.link->cut();
+  caller_.pass();
+  ASSERT_TRUE(caller_.link->is_broken());
+  connect();
+  EXPECT_EQ(1u, caller_.shared().get(Metric::links_resumed));
 }
 
 TEST_P(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {

@@ -445,7 +445,7 @@ TEST_F(TcpWindow, GivesTheMemoryOfTheRingBeforeItBack) {
   sizes.most_data_slots = 1024;
   in_ = std::make_unique<Inflow>(*mirror_, 0, 1, sizes, events_);
   ASSERT_TRUE(in_->open());
-  const auto words = [this](const RingMemory& ring) {
+  const auto words = [](const RingMemory& ring) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ring.capacity; ++i) count += ring.slots[i].word.load() != 0;
     return count;

@@ -43,7 +43,7 @@ fetch_package() {
   command -v apt-get > /dev/null && command -v dpkg > /dev/null || return 1
   local download=$state/cache/download-$1
   rm -rf "$download" && mkdir -p "$download" "$state/logs"
-  (cd "$download" && { apt-get download "$1" || { [[ $(id -u) == 0 ]] && apt-get update && apt-get download "$1"; }; }) \
+  (cd "$download" && { apt-get download "$1" || { [[ $(id -u) == 0 ]] && with_apt "$state/logs/apt.log" apt-get update && apt-get download "$1"; }; }) \
     > "$state/logs/$1.log" 2>&1 < /dev/null && dpkg -x "$download"/*.deb "$2" && rm -rf "$download"
 }
 
@@ -179,8 +179,8 @@ need_pmix_of_slurm() {
   compgen -G "/usr/lib/*/pmix2/lib/libpmix.so" > /dev/null || compgen -G "/usr/lib/*/libpmix.so" > /dev/null || install_packages libpmix-dev
 }
 
-# clang and its libFuzzer.
-need_fuzzer() {
+# clang, its libFuzzer and its sanitizers.
+need_clang() {
   local packages=()
   command -v clang++ > /dev/null || packages+=(clang)
   compgen -G "$(clang++ -print-resource-dir 2> /dev/null)/lib/*/libclang_rt.fuzzer*.a" > /dev/null || packages+=(libclang-rt-dev)

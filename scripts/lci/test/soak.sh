@@ -48,7 +48,7 @@ soak_kv-service() { kv_service 400 10 20; }
 soak_fuzz() { fuzz 600; }
 
 # A million operations, or echoes, in the tests that have them, once.
-soak_java() { suite_java -Dlci.test.operations=1000000 && for _ in {1..4}; do suite_java || return 1; done; }
+soak_java() { java_tests -Dlci.test.operations=1000000 && for _ in {1..4}; do java_tests || return 1; done; }
 
 soak_progress() {
   local tests=RpcTest,InboxTest,ClosedPortTest,ReopenedInboxTest,ReplyRoomTest,BulkSendTest,PartitionsTest,SharedLoopTest,FirstFluxTest

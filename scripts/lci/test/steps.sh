@@ -130,12 +130,13 @@ oracle_collectives() {
   LCI_LAUNCHER=$launcher LCI_LIBRARY=$native_build/lib/liblci.so "$home/tests/system/oracle_collectives_test.sh" "$1"
 }
 
-# java_under SETTING TESTS: those of lci-reactive, by Surefire's patterns, with an attribute of the environment.
+# java_under SETTING TESTS OPTION...: those of lci-reactive, by Surefire's patterns, with an attribute of the environment.
 java_under() {
   echo "with $1"
   (
     export "${1?}"
-    maven -Dlci.native.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dsurefire.failIfNoSpecifiedTests=false "-Dtest=$2" test
+    maven -Dlci.native.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dsurefire.failIfNoSpecifiedTests=false \
+      "-Dtest=$2" "${@:3}" test
   )
 }
 

@@ -3,30 +3,31 @@
 # The suites of ./lci test. "Proves" names the rows of the specification that a suite proves as a whole.
 
 # What `./lci test` runs: name, tiers, deadline in seconds, description. The work is done by function suite_NAME. Suites that
-# need builds of their own come late: these are made meanwhile.
+# need builds of their own come late: these are made meanwhile. A deadline is for what hangs, and leaves room for a machine that is
+# several times slower than ours.
 readonly SUITES='
 format        quick,test   300  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
-tool          quick,test   300  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
-launcher      quick,test   180  exit codes, output, signals, nothing left behind, sweep
+tool          quick,test   600  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
+launcher      quick,test   300  exit codes, output, signals, nothing left behind, sweep
 java          quick,test  1500  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
 readme        quick,test   300  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
 ffm           test        1500  tests of bridge and API once more, but for the TCK, on the packed jars in a JDK of 22 or newer, if there is one
 races         test         300  requests, cancels, ends and deaths in every order, under jcstress
 bad-input     test         300  one clear line and a non-zero exit for each kind of bad input
 oracle        test         900  k-mer histograms equal those of jellyfish
-oracle-collectives test     300  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
+oracle-collectives test     600  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
 kill          test         900  kill -9 of ranks: the others name the dead one and end, nothing is left
 kv-service    test         300  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
 kill-kmer     test         300  kill -9 of ranks of the k-mer job, also while they join, and of the launcher
 prometheus    test         300  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
-bench         test         300  the measurements of ./lci bench work, in a tiny dose
+bench         test         600  the measurements of ./lci bench work, in a tiny dose
 package       test         900  a program over the installed library, in C and C++11; the documented environment
-native        quick,test   900  the core: all native tests, rows of the specification among them
+native        quick,test  1500  the core: all native tests, rows of the specification among them
 net           test         240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
-net-java      test         240  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
+net-java      test         600  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
 fuzz          test         900  random input, a minute of it, for everything that the core reads from others
-native-asan   test         900  the tests of suite native under address and undefined-behaviour sanitizer
-native-tsan   test         900  the tests of suite native under thread sanitizer
+native-asan   test        1500  the tests of suite native under address and undefined-behaviour sanitizer
+native-tsan   test        2400  the tests of suite native under thread sanitizer
 mutations     test        1500  each deliberate fault in the core is noticed by its test
 mutations-jvm test         900  each deliberate fault is noticed by the tests of the whole system as well
 slow-consumer test         300  a slow consumer stops its sender, memory stays, nothing is lost
@@ -91,7 +92,8 @@ suite_net-java() {
   local larger=RpcTest,StreamsTest,AtomicsTest,ExchangeTest,DrainedTest,BulkPostTest,GroupTest,PostingRowsTest,ObjectRowsTest,EngineRowsTest
   local others=TckTest,RemoteMemoryTest,ChaosTest,CompletionGraphTest,GraphRunsTest,MatchingEnginesTest
   local collectives=CollectiveDataTest,CollectiveValuesTest,GroupStreamsTest
-  java_under LCI_ATTR_TRANSPORT=tcp "$larger,$others" && java_under LCI_ATTR_RANKS_PER_HOST=2 "$larger,$collectives"
+  java_under LCI_ATTR_TRANSPORT=tcp "$larger,$others" "$(quick_jvm)" &&
+    java_under LCI_ATTR_RANKS_PER_HOST=2 "$larger,$collectives" "$(quick_jvm)"
 }
 
 suite_fuzz() { fuzz 12; }
@@ -109,9 +111,18 @@ suite_mutations-jvm() {
   two_at_a_time system_mutations java programs
 }
 
+# Most of what a JVM computes in its first seconds is to compile: half of what short tests take. The optimizing compiler and its
+# reorderings are for suite ffm, if it runs, and for the soak. The option of Maven for that.
+quick_jvm() {
+  local flags=
+  [[ -z $newer_jdk ]] || flags='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+  echo "-Dlci.test.jvm=$flags"
+}
+
 # With JNA's calls: on the packed jars, unless the JDK is so new that those make others (suite ffm); its classes make JNA's.
 # The reports are kept, for the suites ffm and mutations-jvm write over them.
-suite_java() {
+suite_java() { java_tests "$(quick_jvm)"; }
+java_tests() {
   local packed=()
   (($(release_of "$jdk") >= FFM_RELEASE)) || packed=("-Dlci.test.jdk=$jdk" -Dlci.test.calls=jna)
   rm -rf "$home"/*/target/{surefire,packed}-reports

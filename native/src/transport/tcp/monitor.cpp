@@ -16,7 +16,8 @@ constexpr uint64_t kAskAgain = 20'000'000;  // ns
 constexpr uint32_t kRefusals = 3;           // in sequence: nobody is there
 /// In sequence, a minute of them at least: a rank that lacks something would have found it.
 constexpr uint32_t kHangUps = 3000;
-/// ns: a program that has not looked for so long has not called, either.
+/// ns: a program that has not looked for longer has not called, either. So much of it counts as silence, or a program
+/// that always looks so seldom would find no death.
 constexpr uint64_t kUnseen = 100'000'000;
 constexpr uint64_t kMillisecond = 1'000'000;
 
@@ -100,7 +101,9 @@ Monitor::Finding Monitor::call(uint64_t now) {
   if (silent_since_ns_ == 0) silent_since_ns_ = now;
   if (!call_) {
     if (now < next_call_ns_) return judge_silence(now);
-    if (now - looked_ns_ > kUnseen) silent_since_ns_ = now;  // nobody was asked meanwhile
+    if (now - looked_ns_ > kUnseen) {  // nobody was asked for most of that time
+      silent_since_ns_ = std::min(now, silent_since_ns_ + (now - looked_ns_ - kUnseen));
+    }
     call_.emplace(self_, address_, rank_, kMonitorDevice);
     called_ns_ = now;
     if (call_->socket() >= 0) keep_alive(call_->socket(), patience_.dead_ns);

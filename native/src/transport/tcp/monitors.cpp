@@ -52,8 +52,9 @@ void Monitors::choose() {
   for (uint32_t rank = 0; rank < transport_.host().ranks(); ++rank) {
     Suspicion& suspicion = suspected_[rank];
     if (!suspicion.waits.load(std::memory_order_acquire)) continue;
-    watch(rank, suspicion.was_there.exchange(false) ? Known::kWasThere : Known::kNothing);
-    suspicion.waits.store(false);  // after what may find no memory
+    suspicion.waits.store(false);
+    const Known known = suspicion.was_there.exchange(false) ? Known::kWasThere : Known::kNothing;
+    if (!unless_no_memory([&] { watch(rank, known); })) suspect(rank, known);
   }
 }
 

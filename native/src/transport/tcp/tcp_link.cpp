@@ -63,10 +63,10 @@ void TcpLink::open(Connection connection, const LinkProgress& peer, bool answere
   counters_.add(Metric::links_open);
   if (!out_.bytes().resume(peer.taken)) return blame("it has taken what was not sent");
   if (peer.connections <= connections_) return blame("it has lost count of connections");
-  if (connections_ != 0 && state_ != State::kResting) host_.shared().add(Metric::links_resumed);
+  if (connections_ != 0 && state_ != State::kResting && !crossed_) host_.shared().add(Metric::links_resumed);
   connections_ = peer.connections;
   answered_ = answered;
-  heard_ = hung_up_ = is_lost_ = shut_ = peer_rests_ = false;
+  heard_ = hung_up_ = is_lost_ = shut_ = peer_rests_ = crossed_ = false;
   proposed_ = UINT64_MAX;
   seen_at_ns_ = 0;
   become(State::kOpen);
@@ -200,9 +200,10 @@ void TcpLink::rest() {
   become(State::kResting);
 }
 
-/// The peer may have agreed to a proposal: nothing was said since.
+/// The peer may have agreed to a proposal, unless it acknowledges more. If nothing was said since, so does this side.
 void TcpLink::lose_connection() {
   const bool agreed = !leaving_ && proposed_ == out_.said() && out_.empty() && rest_ == 0;
+  crossed_ = proposed_ != UINT64_MAX && out_.bytes().acknowledged() <= proposed_;
   agreed ? rest() : cut();
 }
 

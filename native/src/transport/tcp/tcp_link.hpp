@@ -145,6 +145,7 @@ class TcpLink final : private LinkEvents {
   uint64_t came_said_ = 0;          // where the peer's last record begins that does more than report
   bool peer_rests_ = false;         // which was a proposal
   uint64_t proposed_ = UINT64_MAX;  // what was said when this side made its own over this connection
+  bool crossed_ = false;            // the connection ended while what was said since was on its way
   uint64_t moved_ = 0, quiet_since_ns_ = 0;
 };
 

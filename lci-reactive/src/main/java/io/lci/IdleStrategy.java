@@ -16,6 +16,9 @@ import io.lci.internal.loop.IdleSteps;
  * a timer after any step, only sooner or later. A strategy that throws ends its loop, and with it
  * the runtime.
  *
+ * <p>A dedicated loop that would spin by one of the strategies below, and has nothing else to do,
+ * also waits in the core while calls of groups are under way, for a microsecond at a time.
+ *
  * @see LciOptions.Builder#idle(IdleStrategy)
  * @since 0.1
  */

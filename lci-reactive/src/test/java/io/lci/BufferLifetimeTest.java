@@ -2,10 +2,13 @@
 package io.lci;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.lci.am.Message;
 import io.lci.am.Payload;
+import io.lci.error.LciClosedException;
+import io.lci.error.ResourceExhaustedException;
 import io.lci.rma.LciBuffer;
 import io.lci.rma.MemoryRegion;
 import io.lci.testing.LciLeakCheck;
@@ -172,5 +175,106 @@ class BufferLifetimeTest {
         late.dispose();
       }
     }
+  }
+
+  // Proves: V15
+  // On: inproc
+  @Test
+  void sharedMemoryIsFreedWhenNeitherViewsNorOperationsNeedIt() {
+    try (LciTestJob job = LciTestJob.start(2)) {
+      LciRuntime lci = job.rank(0);
+      ByteBuffer view = lci.memory().sharedBuffer(BYTES).view();
+      view.put(0, (byte) 42);
+      postShared(lci, 7);
+      for (int i = 0; i < 8; i++) {
+        lci.memory().sharedBuffer(BYTES);
+      }
+      awaitAllocated(lci, 2 * BYTES);
+      assertThat(view.get(0)).isEqualTo((byte) 42);
+      assertThat(job.rank(1).tagged().receive(0, 7, BYTES).block(LIMIT).toByteArray())
+          .containsOnly((byte) 7);
+      postShort(job); // until then the loop remembers the last operation
+      awaitAllocated(lci, BYTES);
+      assertThat(view.get(0)).isEqualTo((byte) 42);
+      view = null;
+      awaitAllocated(lci, 0);
+    }
+  }
+
+  private static void postShared(LciRuntime lci, int value) {
+    LciBuffer buffer = lci.memory().sharedBuffer(BYTES);
+    byte[] bytes = new byte[BYTES];
+    Arrays.fill(bytes, (byte) value);
+    buffer.view().put(bytes);
+    long before = posted(lci);
+    lci.post(Op.send(1, value, buffer)).subscribe();
+    await().atMost(LIMIT).until(() -> posted(lci) > before);
+  }
+
+  private static void postShort(LciTestJob job) {
+    job.rank(0).post(Op.send(1, 1, Payload.ofLong(1))).block(LIMIT);
+    job.rank(1).tagged().receive(0, 1, Long.BYTES).block(LIMIT);
+  }
+
+  private static void awaitAllocated(LciRuntime lci, long bytes) {
+    await()
+        .atMost(LIMIT)
+        .untilAsserted(
+            () -> {
+              System.gc();
+              assertThat(lci.snapshot().counter("memory_allocated")).isEqualTo(bytes);
+            });
+  }
+
+  // Proves: V15
+  // On: inproc
+  @Test
+  void sharedMemoryThatIsGarbageLeavesRoom() {
+    try (LciTestJob job = LciTestJob.start(1)) {
+      LciRuntime lci = job.rank(0);
+      int large = largest(lci);
+      for (int i = 0; i < 20; i++) {
+        lci.memory().sharedBuffer(large).view().put(large - 1, (byte) i);
+      }
+      LciBuffer held = lci.memory().sharedBuffer(large);
+      assertThatThrownBy(() -> lci.memory().sharedBuffer(large))
+          .isInstanceOf(ResourceExhaustedException.class)
+          .hasMessageContaining("arena_bytes");
+      assertThat(held.size()).isEqualTo(large);
+    }
+  }
+
+  /** Bytes of which there is no room for twice as many. */
+  private static int largest(LciRuntime lci) {
+    for (int bytes = 1 << 30; ; bytes -= 1 << 20) {
+      try {
+        lci.memory().allocate(bytes).dispose();
+        return bytes / 4 * 3;
+      } catch (ResourceExhaustedException e) {
+        assertThat(bytes).isPositive();
+      }
+    }
+  }
+
+  // Proves: V15
+  // On: inproc
+  @Test
+  void aSharedBufferIsOneOfItsRuntimeWhileThatIsOpen() {
+    LciBuffer last;
+    LciRuntime closed;
+    try (LciTestJob job = LciTestJob.start(2)) {
+      closed = job.rank(0);
+      last = closed.memory().sharedBuffer(0);
+      assertThat(last.size()).isZero();
+      assertThat(last.view().remaining()).isZero();
+      assertThatThrownBy(() -> closed.memory().sharedBuffer(-1))
+          .isInstanceOf(IllegalArgumentException.class);
+      LciBuffer others = job.rank(1).memory().sharedBuffer(BYTES);
+      assertThatThrownBy(() -> closed.post(Op.send(1, 1, others)).block(LIMIT))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("another runtime");
+    }
+    assertThatThrownBy(() -> closed.memory().sharedBuffer(8))
+        .isInstanceOf(LciClosedException.class);
   }
 }

@@ -38,7 +38,7 @@ class CollectivesGuideTest {
         // show: collective
         Group workers = lci.world().subgroup(1, 0, 1); // ranks 0 and 1
         Mono<Long> served = workers.allReduce(requests, ReduceOp.SUM); // on every member
-        LciBuffer model = lci.memory().buffer(8 * weights);
+        LciBuffer model = lci.memory().sharedBuffer(8 * weights);
         Mono<Void> trained =
             workers
                 .broadcast(0, Vec.doubles(model)) // from member 0

@@ -7,8 +7,9 @@ import java.util.List;
 
 /**
  * Native memory for operations that must not copy: the target of a get, or a payload that is sent
- * from where it lies. Made by {@link Memory#buffer(int)}; the garbage collector frees it when
- * neither the program nor an operation needs it, so there is nothing to release.
+ * from where it lies. Made by {@link Memory#buffer(int)} or {@link Memory#sharedBuffer(int)}; the
+ * garbage collector frees it when neither the program nor an operation needs it, so there is
+ * nothing to release.
  *
  * <p>As a payload it is copied up to the inline size and referred to above it: its bytes must not
  * change until the operation has ended. The target of a get must not be read before.

@@ -69,4 +69,22 @@ public interface Memory {
    * @return the buffer
    */
   LciBuffer buffer(int bytes);
+
+  /**
+   * The same in the runtime's shared memory. Ranks of this host that get a long payload from it
+   * copy it once, from where it lies; out of a {@link #buffer} it goes through packets, two copies.
+   * Collectives of such ranks gain most. To other hosts it makes no difference.
+   *
+   * <p>It takes of what {@code arena_bytes} allows, as regions do, until the garbage collector
+   * finds that neither the program nor an operation needs it, and is counted as an allocated
+   * region; nobody has its handle. The content is undefined at first. After the runtime's close a
+   * view of it shows undefined bytes.
+   *
+   * @param bytes its size
+   * @return the buffer
+   * @throws io.lci.error.ResourceExhaustedException if there is no room for it; except on threads
+   *     that must not block, such as loops, garbage is collected before
+   * @throws io.lci.error.LciClosedException after the runtime's close
+   */
+  LciBuffer sharedBuffer(int bytes);
 }

@@ -52,6 +52,12 @@ final class ScriptedCore {
 
   private int withoutProgress;
 
+  /** The batches of crossings that did nothing but post. */
+  final List<List<Submitted>> postedAlone = new ArrayList<>();
+
+  /** The longest time for which an enter was to go on with calls of groups. */
+  long longestSpin;
+
   final AtomicInteger wakes = new AtomicInteger();
   private final AtomicInteger statusReads = new AtomicInteger();
 
@@ -372,10 +378,14 @@ final class ScriptedCore {
     if (count > 0) {
       answer(count);
       moved++;
+      if ((flags & Codes.ENTER_PROGRESS) == 0) {
+        postedAlone.add(batches.get(batches.size() - 1));
+      }
       withoutProgress += batches.get(batches.size() - 1).size();
       mostWithoutProgress = Math.max(mostWithoutProgress, withoutProgress);
     }
     if ((flags & Codes.ENTER_PROGRESS) != 0) {
+      longestSpin = Math.max(longestSpin, lane.getLong(control + Layout.CONTROL_SPIN_NS));
       withoutProgress = 0;
     }
     lane.putInt(control + Layout.CONTROL_SUBMIT_COUNT, 0);

@@ -54,7 +54,7 @@ final class Rules {
   private static final String OF_THE_COLLECTOR =
       "required_spec313_cancelMustMakeThePublisherEventuallyDropAllReferencesToTheSubscriber";
 
-  private static final int TRIES_OF_THE_COLLECTOR = 5;
+  private static final int TRIES_OF_THE_COLLECTOR = 20;
 
   int passed;
   final Map<Skip, Integer> skipped = new EnumMap<>(Skip.class);

@@ -209,7 +209,8 @@ public final class Lane implements LoopBell {
     return memory.getLong(control + Layout.CONTROL_NEXT_DEADLINE);
   }
 
-  void spinNanos(long value) {
+  /** How long an enter goes on with calls of groups when nothing moves; 0: one pass. */
+  public void spinNanos(long value) {
     memory.putLong(control + Layout.CONTROL_SPIN_NS, value);
   }
 

@@ -20,12 +20,24 @@ public final class UserBuffer implements LciBuffer {
    * @param owner stands for the runtime: a buffer must not keep a closed one from the collector
    */
   public UserBuffer(Object owner, int bytes) {
+    this(owner, bytes, new PooledBuffer(Math.max(1, checked(bytes)), false));
+  }
+
+  /**
+   * @param memory where its bytes lie, and perhaps more
+   */
+  public UserBuffer(Object owner, int bytes, PooledBuffer memory) {
+    this.owner = owner;
+    this.size = bytes;
+    this.memory = memory;
+  }
+
+  /** The size of a buffer, if it can be one. */
+  public static int checked(int bytes) {
     if (bytes < 0) {
       throw new IllegalArgumentException("a buffer cannot have " + bytes + " bytes");
     }
-    memory = new PooledBuffer(Math.max(1, bytes), false);
-    size = bytes;
-    this.owner = owner;
+    return bytes;
   }
 
   /** Throws if the operation would use memory of another runtime than that of {@code owner}. */
@@ -52,7 +64,7 @@ public final class UserBuffer implements LciBuffer {
   /** The same of a buffer that a call of a group uses. */
   static void check(LciBuffer buffer, Object owner) {
     if (!(buffer instanceof UserBuffer user)) {
-      throw new IllegalArgumentException("not a buffer of Memory.buffer(): " + buffer);
+      throw new IllegalArgumentException("not a buffer of Memory: " + buffer);
     }
     if (user.owner != owner) {
       throw new IllegalArgumentException("another runtime made " + buffer);

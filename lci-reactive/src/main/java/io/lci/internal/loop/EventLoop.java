@@ -66,8 +66,8 @@ public final class EventLoop implements LciLoop {
     this.owner = new LoopOwner(this, options.invoker());
     this.work = makeWork.apply(this);
     this.end = new LoopEnd(this, work, pending);
-    this.turn = new LoopTurn(this, bell, work, time, pending, end);
     this.idler = new Idler(this, bell, work, options.idle(), time);
+    this.turn = new LoopTurn(this, bell, work, time, pending, end, idler);
     this.driver = new LoopDriver(this, owner, idler, time);
   }
 

@@ -30,6 +30,11 @@ final class Idler {
     this.time = time;
   }
 
+  /** Whether it would spin if the turn found nothing. Of strategies of programs nobody knows. */
+  boolean spins() {
+    return strategy instanceof IdleSteps steps && empty < steps.spins();
+  }
+
   /** The last turn found something. */
   void worked() {
     empty = 0;

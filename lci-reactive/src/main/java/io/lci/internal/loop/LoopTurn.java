@@ -24,12 +24,15 @@ final class LoopTurn {
   private final LoopBell bell;
   private final LoopWork work;
   private final LoopTime time;
+  private final Pending pending;
   private final TaskQueue tasks;
   private final ReadyQueue ready;
   private final Timers timers;
   private final WatchList watched;
   private final LoopEnd end;
+  private final Idler idler;
   private final boolean isFirst;
+  private final boolean isInvoker;
   private final long stallNanos;
   private final Consumer<Throwable> onThrown;
 
@@ -54,20 +57,29 @@ final class LoopTurn {
   private long enters;
 
   LoopTurn(
-      EventLoop loop, LoopBell bell, LoopWork work, LoopTime time, Pending pending, LoopEnd end) {
+      EventLoop loop,
+      LoopBell bell,
+      LoopWork work,
+      LoopTime time,
+      Pending pending,
+      LoopEnd end,
+      Idler idler) {
     CoreRuntime core = loop.core();
     this.host = loop.host();
     this.bell = bell;
     this.work = work;
     this.postedEnough = work::hasPostedEnough;
     this.time = time;
+    this.pending = pending;
     this.tasks = pending.tasks;
     this.ready = pending.ready;
     this.timers = pending.timers;
     this.watched = pending.watched;
     this.onThrown = pending.onThrown;
     this.end = end;
+    this.idler = idler;
     this.isFirst = loop.index() == 0;
+    this.isInvoker = core.options.invoker();
     this.stallNanos = Nanos.of(core.options.stallWarning());
   }
 
@@ -86,12 +98,12 @@ final class LoopTurn {
       if (work.hasBatch() || enterSoon || work.wantsPackets() || look || bell.rings(now)) {
         enterSoon = false;
         enters++;
-        found += work.enter() + dispatch();
+        found += work.enter(mayStay()) + dispatch();
       }
       found += help();
       lookAtObjects();
       found += watched.look(onThrown) + drain();
-      if (work.hasBatch()) {
+      if (work.hasBatch() && !nextEnterWillDo()) {
         work.flush(); // what waits for it waits no turn longer
       }
       lookAtObjects(); // signals may have posted, and so crossed
@@ -108,6 +120,27 @@ final class LoopTurn {
       inTurn = false;
       mark.lazySet(2 * turns);
     }
+  }
+
+  /** The loop has nothing else to do, and would spin. Of the thread of an invoker nobody knows. */
+  private boolean mayStay() {
+    return idler.spins()
+        && !isInvoker
+        && !pending.hasWork()
+        && watched.isEmpty()
+        && !work.wantsTurn();
+  }
+
+  /**
+   * The next turn is at once, and crosses with nothing of the program's before it: calls of groups
+   * save a crossing. When an invoker takes its next turn is not known.
+   */
+  private boolean nextEnterWillDo() {
+    return enterSoon
+        && !isInvoker
+        && work.hasCallsAlone()
+        && !pending.hasWork()
+        && timers.until(1) > 0;
   }
 
   /** A pass may have signalled completion objects, as an enter may. */

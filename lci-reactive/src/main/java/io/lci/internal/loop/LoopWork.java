@@ -15,14 +15,21 @@ public interface LoopWork {
   /** Whether operations wait for the next crossing. */
   boolean hasBatch();
 
+  /** Whether these are calls of groups alone, which need progress more than an early crossing. */
+  boolean hasCallsAlone();
+
   /** Whether something waits for what no bell announces. */
   boolean wantsPackets();
 
   /** Whether the next turn has something to append, so that the loop must not sleep. */
   boolean wantsTurn();
 
-  /** Crosses, with progress; returns how much the core found to do. */
-  int enter();
+  /**
+   * Crosses, with progress; returns how much the core found to do.
+   *
+   * @param mayStay whether calls of groups may hold it for a microsecond or some
+   */
+  int enter(boolean mayStay);
 
   /**
    * Progresses the devices for a loop that stands still; returns whether anything moved. Any

@@ -13,6 +13,10 @@ final class WatchList {
     all.add(watched);
   }
 
+  boolean isEmpty() {
+    return all.isEmpty();
+  }
+
   /** Looks at each; returns how many are over. One that throws is over, too. */
   int look(Consumer<Throwable> thrown) {
     int before = all.size();

@@ -72,4 +72,10 @@ public final class MemoryImpl implements Memory {
   public LciBuffer buffer(int bytes) {
     return new UserBuffer(core.identity, bytes);
   }
+
+  @Override
+  public LciBuffer sharedBuffer(int bytes) {
+    int size = UserBuffer.checked(bytes);
+    return new UserBuffer(core.identity, size, SharedMemory.allocate(core, Math.max(1, size)));
+  }
 }

@@ -84,6 +84,11 @@ public final class Outbox implements Submissions {
     return array.batch.size() > 0;
   }
 
+  /** Whether the next crossing takes calls of groups and nothing else. */
+  public boolean hasCallsAlone() {
+    return array.hasCallsAlone();
+  }
+
   /** Fresh descriptors have their share of a turn again. */
   public void drainBegins() {
     enough = posts + EventLoop.POST_BUDGET;

@@ -44,6 +44,9 @@ final class SubmissionArray {
   private int used;
   private boolean encoding;
 
+  /** Whether there is something else than calls of groups in it. */
+  private boolean hasOthers;
+
   /** The descriptor of the batch whose outcome is read. */
   private int settled;
 
@@ -76,10 +79,16 @@ final class SubmissionArray {
     return encoding;
   }
 
+  /** Whether all that is in it are calls of groups. */
+  boolean hasCallsAlone() {
+    return !hasOthers;
+  }
+
   /** The array is empty from now on; returns how many entries were used. */
   int takeEntries() {
     int entries = used;
     used = 0;
+    hasOthers = false;
     return entries;
   }
 
@@ -141,6 +150,7 @@ final class SubmissionArray {
     }
     int packet = out.form() == Codes.FLAG_PACKET ? out.packet() : Packets.NONE;
     int index = batch.add(owner, item, destination, used, node, slot, packet);
+    hasOthers |= destination.kind != Destination.COLLECTIVE;
     if (!destination.inBatch) {
       destination.inBatch = true;
       destination.reasoned = false;

@@ -23,6 +23,10 @@ import org.slf4j.LoggerFactory;
  */
 final class LaneWork implements LoopWork {
   private static final Logger LOG = LoggerFactory.getLogger(LciRuntime.class);
+
+  /** How long an enter goes on with calls of groups when nothing moves: a few turns' time. */
+  private static final long SPIN_NANOS = 1_000;
+
   private static final int ALL = Codes.ENTER_POST | Codes.ENTER_PROGRESS | Codes.ENTER_DRAIN;
 
   private final EventLoop loop;
@@ -61,6 +65,11 @@ final class LaneWork implements LoopWork {
   }
 
   @Override
+  public boolean hasCallsAlone() {
+    return outbox.hasCallsAlone();
+  }
+
+  @Override
   public boolean wantsPackets() {
     return outbox.wantsPackets();
   }
@@ -71,7 +80,8 @@ final class LaneWork implements LoopWork {
   }
 
   @Override
-  public int enter() {
+  public int enter(boolean mayStay) {
+    lane.spinNanos(mayStay ? SPIN_NANOS : 0);
     outbox.enter(ALL);
     return lane.moved();
   }

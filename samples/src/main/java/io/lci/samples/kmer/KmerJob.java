@@ -40,12 +40,19 @@ final class KmerJob {
   private final KmerOptions options;
   private final JobProgress progress;
   private final Scheduler workers;
+  private final Duration reasonLimit;
 
-  private KmerJob(LciRuntime lci, KmerOptions options, JobProgress progress, Scheduler workers) {
+  private KmerJob(
+      LciRuntime lci,
+      KmerOptions options,
+      JobProgress progress,
+      Scheduler workers,
+      Duration reasonLimit) {
     this.lci = lci;
     this.options = options;
     this.progress = progress;
     this.workers = workers;
+    this.reasonLimit = reasonLimit;
   }
 
   /**
@@ -54,9 +61,19 @@ final class KmerJob {
    * @return emits what was done, complete on rank 0 only; all ranks complete together
    */
   static Mono<JobSummary> run(LciRuntime lci, KmerOptions options, JobProgress progress) {
+    return run(lci, options, progress, REASON_LIMIT);
+  }
+
+  /**
+   * The same.
+   *
+   * @param reasonLimit how long it waits for the reason of a rank that has left
+   */
+  static Mono<JobSummary> run(
+      LciRuntime lci, KmerOptions options, JobProgress progress, Duration reasonLimit) {
     return Mono.using(
         () -> workers(lci),
-        workers -> new KmerJob(lci, options, progress, workers).work(),
+        workers -> new KmerJob(lci, options, progress, workers, reasonLimit).work(),
         Scheduler::dispose);
   }
 
@@ -157,7 +174,7 @@ final class KmerJob {
             .next()
             .flatMap(event -> Mono.<JobSummary>error(died(event.rank())))
             .switchIfEmpty(Mono.never());
-    return Mono.firstWithSignal(death, Mono.delay(REASON_LIMIT).then(Mono.error(left)));
+    return Mono.firstWithSignal(death, Mono.delay(reasonLimit).then(Mono.error(left)));
   }
 
   private static PeerFailedException died(int rank) {

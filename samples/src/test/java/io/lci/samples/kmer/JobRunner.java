@@ -31,10 +31,16 @@ final class JobRunner {
 
   /** Starts one rank at once. */
   static Mono<JobSummary> start(LciRuntime lci, KmerOptions options) {
-    Mono<JobSummary> started =
-        KmerJob.run(lci, options, new JobProgress())
-            .subscribeOn(Schedulers.boundedElastic())
-            .cache();
+    return start(KmerJob.run(lci, options, new JobProgress()));
+  }
+
+  /** The same; the reason of a rank that leaves is awaited as long as a test may take. */
+  static Mono<JobSummary> startPatiently(LciRuntime lci, KmerOptions options) {
+    return start(KmerJob.run(lci, options, new JobProgress(), LIMIT));
+  }
+
+  private static Mono<JobSummary> start(Mono<JobSummary> job) {
+    Mono<JobSummary> started = job.subscribeOn(Schedulers.boundedElastic()).cache();
     started.subscribe(summary -> {}, error -> {});
     return started;
   }

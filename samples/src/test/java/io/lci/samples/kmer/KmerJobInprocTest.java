@@ -155,7 +155,8 @@ class KmerJobInprocTest {
           .next()
           .publishOn(Schedulers.boundedElastic())
           .subscribe(left -> job.rank(2).abort());
-      Mono<JobSummary> first = JobRunner.start(job.rank(0), options(31, true, "one", file));
+      Mono<JobSummary> first =
+          JobRunner.startPatiently(job.rank(0), options(31, true, "one", file));
       job.rank(1).close();
       assertThatThrownBy(() -> first.block(JobRunner.LIMIT))
           .isInstanceOf(PeerFailedException.class)

@@ -15,10 +15,13 @@ import reactor.core.publisher.Mono;
  * next one is subscribed where the one before ends, on the loop.
  */
 public final class CollectiveBench {
-  private static final int BATCHES = 40;
-  private static final int WARM_UP = BATCHES / 2;
+  private static final int BATCHES = 120;
+
+  /** For the seconds in which the JVM compiles, on processors on which the loops spin. */
+  private static final int WARM_UP = BATCHES - 20;
+
   private static final int SHORT_CALLS = 10_000;
-  private static final long LONG_BYTES = 4L << 30;
+  private static final long LONG_BYTES = 100L << 20;
 
   private final Group world;
   private final CollectiveMetric metric;
@@ -40,9 +43,9 @@ public final class CollectiveBench {
   /**
    * Measures; takes seconds.
    *
-   * @param arguments name of the metric; and {@code heap} for blocks in arrays instead of {@code
-   *     LciBuffer}s, or {@code parked} for loops that park when nothing comes instead of spinning,
-   *     each on its processor
+   * @param arguments name of the metric; and {@code heap} for blocks in arrays instead of shared
+   *     {@code LciBuffer}s, or {@code parked} for loops that park when nothing comes instead of
+   *     spinning, each on its processor
    */
   public static void main(String[] arguments) {
     CollectiveMetric metric = CollectiveMetric.of(arguments[0]);
@@ -76,7 +79,7 @@ public final class CollectiveBench {
    */
   static double measure(LciRuntime lci, CollectiveMetric metric, boolean heap, double part) {
     CollectiveBench bench = new CollectiveBench(lci.world(), metric, Doubles.places(lci, heap));
-    long full = metric.isShort() ? SHORT_CALLS : LONG_BYTES / metric.bytes() / BATCHES;
+    long full = metric.isShort() ? SHORT_CALLS : LONG_BYTES / metric.bytes();
     int calls = (int) Math.max(1, full * part);
     double[] nanos = new double[BATCHES];
     for (int batch = 0; batch < BATCHES; batch++) {
@@ -88,10 +91,18 @@ public final class CollectiveBench {
     return metric.isShort() ? median : metric.bytes() / median;
   }
 
+  /**
+   * Measured on the loop, from the end of one more call before them: this thread waits for a
+   * processor on which a loop spins, for milliseconds.
+   */
   private double nanosOfCall(int calls) {
-    long start = System.nanoTime();
-    Mono.defer(this::call).repeat(calls - 1L).blockLast();
-    return (double) (System.nanoTime() - start) / calls;
+    long[] times = new long[2];
+    Mono<Void> call = Mono.defer(this::call);
+    call.doOnTerminate(() -> times[0] = System.nanoTime())
+        .thenMany(call.repeat(calls - 1L))
+        .doOnComplete(() -> times[1] = System.nanoTime())
+        .blockLast();
+    return (double) (times[1] - times[0]) / calls;
   }
 
   private Mono<Void> call() {

@@ -9,12 +9,12 @@ import java.util.function.IntFunction;
 
 /** Numbers in an array, or in memory from which peers may read. */
 interface Doubles {
-  /** What makes so many: arrays, or {@code LciBuffer}s of this runtime. */
+  /** What makes so many: arrays, or shared {@code LciBuffer}s of this runtime. */
   static IntFunction<Doubles> places(LciRuntime lci, boolean heap) {
     return count ->
         heap
             ? new OfHeap(new double[count])
-            : new OfBuffer(lci.memory().buffer(Math.max(1, count) * Double.BYTES), count);
+            : new OfBuffer(lci.memory().sharedBuffer(Math.max(1, count) * Double.BYTES), count);
   }
 
   void fill(double value);

@@ -13,7 +13,8 @@ import java.util.List;
 
 /**
  * Runs that memory had no room for. The file loses its name as soon as it is open, so that nothing
- * is left of what was written however the process ends. Written by one thread at a time, read by
+ * is left of what was written however the process ends. Java makes no file without a name, so a
+ * process that is killed just then leaves an empty one. Written by one thread at a time, read by
  * any.
  */
 final class SpillFile implements Closeable {
