@@ -235,6 +235,21 @@ foreach(name net_eavesdropper net_stranger)
   target_compile_options(${name} PRIVATE -pedantic)
 endforeach()
 
+# A build that has lost its sanitizer would pass all tests.
+if(LCI_SANITIZE)
+  add_executable(deliberate_error tests/sanitizer/deliberate_error.cpp)
+  target_link_libraries(deliberate_error PRIVATE lci_compile)
+  string(REPLACE "," ";" sanitizers ${LCI_SANITIZE})
+  set(address_report "ERROR: AddressSanitizer: heap-use-after-free")
+  set(undefined_report "runtime error: signed integer overflow")
+  set(thread_report "WARNING: ThreadSanitizer: data race")
+  foreach(sanitizer ${sanitizers})
+    add_test(NAME ${sanitizer}_sanitizer_reports COMMAND deliberate_error ${sanitizer})
+    set_tests_properties(${sanitizer}_sanitizer_reports PROPERTIES TIMEOUT 60 LABELS unit
+                         PASS_REGULAR_EXPRESSION ${${sanitizer}_report})
+  endforeach()
+endif()
+
 # Jobs of many ranks: fewer where each costs much more.
 set(many_ranks 256)
 if(LCI_SANITIZE)
