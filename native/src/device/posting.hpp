@@ -27,6 +27,8 @@ class Posting {
   int leave(WaitingOp& op);
   /// Any thread: work of a graph that its passes do. Posted, or an error.
   int leave(LongWork& work);
+  /// Any thread: the cancel of a receive that a graph has posted. False: all that is posted ends here anyhow.
+  bool leave_cancel(WaitingOp& op) { return protocols_.handed.add_cancel(op); }
   /// Any thread: some operations that wait were given up.
   void give_up_some() { protocols_.waiting.give_up_some(); }
   /// Any thread that may not wait for the device: the operation starts when its owner passes.

@@ -108,10 +108,11 @@ bool Device::retry_backlog() {
   return moved;
 }
 
-/// What waits for room in a graph.
+/// What waits for room in a graph, and what a run that has failed waits for.
 bool Device::retry_waiting() {
   protocols_.waiting.end_given_up();
-  if (protocols_.waiting.empty()) return false;
+  const bool cancelled = protocols_.receives.carry_out_cancels();
+  if (protocols_.waiting.empty()) return cancelled;
   bool starved = false;
   const auto post_again = [this](const WaitingOp& op, bool first, lci_status* done) {
     if (first) begin_batch();
@@ -120,7 +121,7 @@ bool Device::retry_waiting() {
   };
   const bool moved = protocols_.waiting.retry(post_again, &starved);
   if (starved) protocols_.host.call_again();
-  return moved;
+  return moved || cancelled;
 }
 
 /// Which peers have something for the device.

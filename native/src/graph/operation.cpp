@@ -121,13 +121,15 @@ void GraphOperation::give_up() {
   of_.device()->give_up_some();
 }
 
+/// The run does not end before the device has looked for the receive, though it may be matched long before: the next
+/// run posts one of the same name, and the graph may go.
 void GraphOperation::cancel() {
-  lci_descriptor cancel{};
-  cancel.op = LCI_OP_CANCEL;
-  cancel.rank = entries_[0].rank;
-  cancel.port = entries_[0].port;
-  cancel.tag = entries_[0].user_context;
-  of_.device()->hand_over(cancel, nullptr, {target.completion, target.lane, cancel.tag});
+  step_.run.hold_end();
+  if (!of_.device()->leave_cancel(*this)) step_.run.let_end();
+}
+
+void GraphOperation::cancel_ended() {
+  step_.run.let_end();
 }
 
 }  // namespace lci

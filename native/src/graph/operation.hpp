@@ -62,12 +62,14 @@ class GraphOperation final : public WaitingOp {
   int post(uint64_t run, lci_status* done);
   /// Any thread, when the step was marked as cancelled: the operation goes if it waits for room.
   void give_up();
-  /// Any thread: cancels the posted receive if it is unmatched; its own completion tells.
+  /// Any thread, while END waits for the caller: cancels the posted receive if it is unmatched; its own completion
+  /// tells.
   void cancel();
   bool is_receive() const { return entries_[0].op == LCI_OP_RECV; }
 
   const lci_descriptor& descriptor() const override { return entries_[0]; }
   bool is_given_up() const override;
+  void cancel_ended() override;
 
  private:
   const Step& step_;

@@ -134,7 +134,7 @@ void Run::returned_posted(Step& step) {
   uint8_t state = step.state.load(std::memory_order_acquire);
   bool cancelled = false;
   do {
-    // Before the step may complete: afterwards the next run could have posted the same receive.
+    // Before the step may complete: END waits for it.
     if ((state & Step::kCancel) && !cancelled) {
       if (step.operation && step.operation->is_receive()) step.operation->cancel();
       cancelled = true;
@@ -208,8 +208,6 @@ void Run::fail(const lci_status& status, uint32_t index) {
   if (graph_.numbers_.failed(index_)) graph_.drop_stored();
 }
 
-/// END is made to wait for the caller, too: so the run does not end, nor the next one begin, meanwhile. False: there is
-/// no run.
 bool Run::hold_end() {
   Step& last = step(Graph::kEnd);
   uint32_t pending = last.pending.load(std::memory_order_acquire);

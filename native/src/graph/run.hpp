@@ -61,6 +61,10 @@ class Run {
   uint64_t number() const { return number_; }
   /// Ends the run, of this number if one is given, as a failure would. False: it is not under way.
   bool cancel(const uint64_t* number = nullptr);
+  /// END waits for the caller, too, until let_end(): so the run does not end, nor the next one begin, meanwhile. False:
+  /// there is no run.
+  bool hold_end();
+  void let_end();
   /// The signal of a node, or of what it posted.
   int signalled(Step& step, const lci_status& status);
   /// Completes with @p code every node that still waits for a signal.
@@ -76,8 +80,6 @@ class Run {
   static void note(Step& step, const lci_status& status);
   void complete(Step& step);
   void advance(const Node& node);
-  bool hold_end();
-  void let_end();
   void fail(const lci_status& status, uint32_t node);
   void end();
   lci_status outcome();

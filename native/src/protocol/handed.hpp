@@ -32,7 +32,8 @@ class alignas(64) Handed {
     std::vector<std::pair<Link*, uint64_t>> declines;  ///< Requests that nobody will answer.
     WaitingOp* first_waiting = nullptr;                ///< Of graphs: in memory of their own, oldest first.
     WaitingOp* last_waiting = nullptr;
-    LongWork* first_work = nullptr;  ///< Of graphs, too.
+    WaitingOp* first_cancel = nullptr;  ///< Receives of graphs, in any order.
+    LongWork* first_work = nullptr;     ///< Of graphs, too.
     LongWork* last_work = nullptr;
   };
 
@@ -83,6 +84,10 @@ class alignas(64) Handed {
       (lists_.last_waiting ? lists_.last_waiting->next_waiting : lists_.first_waiting) = &op;
       lists_.last_waiting = &op;
     });
+  }
+  /// The same of the cancel of a posted receive.
+  bool add_cancel(WaitingOp& op) {
+    return add_of_graph(op.target, [&] { op.next_cancel = std::exchange(lists_.first_cancel, &op); });
   }
   /// The same of work.
   bool add_work(LongWork& work) {

@@ -141,6 +141,7 @@ void Protocols::cancel_all(int code) {
   backlog.cancel_all(code);
   waiting.cancel_all(code);
   works.cancel_all(code);
+  receives.drop_cancels(nullptr);
   collectives.cancel_all(code);  // as above
   outgoing.cancel_all(code);
   departures.end(nullptr, code);
@@ -168,6 +169,7 @@ void Protocols::lane_gone(const LaneView& lane) {
   waiting.lane_gone(lane);
   works.lane_gone(lane);
   receives.lane_gone(lane, forget);
+  receives.drop_cancels(&lane);
 }
 
 }  // namespace lci

@@ -82,6 +82,11 @@ bool Protocols::take_handed(Post post) {
     waiting.join(*op);
     op = next;
   }
+  for (WaitingOp* op = lists.first_cancel; op;) {
+    WaitingOp* const next = op->next_cancel;
+    receives.cancel_later(*op);
+    op = next;
+  }
   for (LongWork* work = lists.first_work; work;) {
     LongWork* const next = work->next_work;
     works.join(*work);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/no_memory.hpp"
 #include "protocol/handed.hpp"
 #include "protocol/peer_bytes.hpp"
 #include "protocol/user_buffer.hpp"
@@ -157,24 +158,62 @@ int Receives::post(const lci_descriptor& op, const OpTarget& target, lci_status*
 }
 
 int Receives::cancel(const lci_descriptor& op, const OpTarget& target) {
-  Engine* engine = parts_.targets.engine(op.port);
-  const Matcher* matcher = engine ? engine->matcher() : nullptr;
-  if (!matcher) return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
+  const Engine* engine = parts_.targets.engine(op.port);
+  if (!engine || !engine->matcher()) {
+    return fail(LCI_ERR_ARGUMENT, "cancel: matching engine %u does not exist", op.port);
+  }
+  if (withdraw(op.port, op.tag, target)) return LCI_DONE;
+  return fail(LCI_ERR_NOT_PENDING,
+              "cancel: no receive with user_context %" PRIu64
+              " waits at device %u, engine %u: it was matched (its own signal tells), has ended, or was posted on "
+              "another device",
+              op.tag, index_, op.port);
+}
+
+/// Ends an unmatched receive. False: there is none of that name.
+bool Receives::withdraw(uint16_t engine, uint64_t context, const OpTarget& target) {
+  const Engine* const of = parts_.targets.engine(engine);
+  const Matcher* const matcher = of ? of->matcher() : nullptr;
+  if (!matcher) return false;
   // Who takes it out of its engine ends it: this, or what matches it.
-  PostedReceive* cancelled = pending_.find({op.port, op.tag, graph_of(target)}, [&](PostedReceive& receive) {
+  PostedReceive* cancelled = pending_.find({engine, context, graph_of(target)}, [&](PostedReceive& receive) {
     return matcher->entries->remove(receive.key, &receive, Side::kReceive);
   });
-  if (!cancelled) {
-    return fail(LCI_ERR_NOT_PENDING,
-                "cancel: no receive with user_context %" PRIu64
-                " waits at device %u, engine %u: it was matched (its own signal tells), has ended, or was posted on "
-                "another device",
-                op.tag, index_, op.port);
-  }
+  if (!cancelled) return false;
   counters_.add(Metric::receives_pending, -1);
   complete(cancelled->target, LCI_ERR_CANCELLED, cancelled->rank, cancelled->tag, cancelled->buffer, 0);
   end(std::unique_ptr<PostedReceive>(cancelled));
-  return LCI_DONE;
+  return true;
+}
+
+/// One that is matched meanwhile ends as it would have.
+bool Receives::carry_out_cancels() {
+  WaitingOp* rest = std::exchange(cancels_, nullptr);
+  if (!rest) return false;
+  while (rest) {
+    WaitingOp& op = *rest;
+    const auto carry_out = [&] { withdraw(op.descriptor().port, op.target.context, op.target); };
+    if (!unless_no_memory(carry_out)) {
+      cancels_ = rest;  // nobody has added one: they come from other threads
+      host_.call_again();
+      break;
+    }
+    rest = op.next_cancel;
+    op.cancel_ended();
+  }
+  return true;
+}
+
+void Receives::drop_cancels(const LaneView* lane) {
+  for (WaitingOp* rest = std::exchange(cancels_, nullptr); rest;) {
+    WaitingOp& op = *rest;
+    rest = op.next_cancel;
+    if (!lane || op.target.lane == lane) {
+      op.cancel_ended();
+    } else {
+      cancel_later(op);
+    }
+  }
 }
 
 int Receives::finish(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload,

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/free_list.hpp"
 #include "protocol/incoming_streams.hpp"
 #include "protocol/packets_out.hpp"
 #include "protocol/pending_receives.hpp"
+#include "protocol/waiting_ops.hpp"
 
 namespace lci {
 
@@ -23,6 +25,10 @@ class Receives final : public Protocol {
   /// @param done filled in, if given, when the answer is done
   int post(const lci_descriptor& op, const OpTarget& target, lci_status* done);
   int cancel(const lci_descriptor& op, const OpTarget& target);
+  /// That of a graph: the next carry_out_cancels() does it.
+  void cancel_later(WaitingOp& op) { op.next_cancel = std::exchange(cancels_, &op); }
+  /// True: there were some.
+  bool carry_out_cancels();
   /// The key under which an operation of this rank is matched; true if it is a user's.
   bool match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key);
 
@@ -46,6 +52,8 @@ class Receives final : public Protocol {
   void fail_receives_at(const Engine& late);
   /// Empties all engines.
   void cancel_all(int code);
+  /// Receives end without their cancels: those of a lane that goes, or, with null, all.
+  void drop_cancels(const LaneView* lane);
   /// A lane goes. @p forget ends a target without a signal.
   template <typename Forget>
   void lane_gone(const LaneView& lane, Forget forget) {
@@ -78,6 +86,7 @@ class Receives final : public Protocol {
   int finish_unexpected(PostedReceive& receive, UnexpectedSend& send, lci_status* done);
   void take_memory(ReceiveContext& context);
   void drop(std::unique_ptr<UnexpectedSend> send, bool by_owner);
+  bool withdraw(uint16_t engine, uint64_t context, const OpTarget& target);
   int finish(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload, lci_status* done);
   void end(std::unique_ptr<PostedReceive> receive);
   void end_all(TakenReceives& receives, int code);
@@ -86,6 +95,7 @@ class Receives final : public Protocol {
   PacketsOut& packets_;
   IncomingStreams& streams_;
   PendingReceives pending_;
+  WaitingOp* cancels_ = nullptr;  // to be carried out
   FreeList<UnexpectedSend> spare_sends_{kSpareEntries};
   std::atomic<const Matcher*> holding_{nullptr};  // of the engine that is being inserted into; see Engine
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations of graphs that found no room: each waits, in memory of its own, in a list of its flow, until it can be
-// posted. Nothing is allocated or copied for them, so there may be any number.
+// posted. Nothing is allocated or copied for them, nor for the cancel of a receive, so there may be any number.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,12 @@ class WaitingOp {
   virtual const lci_descriptor& descriptor() const = 0;
   /// Any thread: it is not to be posted any more. Once true it stays so until the operation has ended.
   virtual bool is_given_up() const = 0;
+  /// The device has carried out the cancel that was left to it. Afterwards the operation may be gone, or posted anew.
+  virtual void cancel_ended() = 0;
 
   const OpTarget target;  ///< A completion object that is held until the operation has ended.
   WaitingOp* next_waiting = nullptr;
+  WaitingOp* next_cancel = nullptr;
   uint64_t number = 0;  ///< In the order in which they came.
 
  protected:

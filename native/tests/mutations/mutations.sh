@@ -23,7 +23,7 @@ made=
 work=
 
 # rows_of NAME: executable, pattern of tests, and what the fault is, separated by tabs.
-rows_of() { "$here/faults.sh" tests "$1" | cut -f 2-; }
+rows_of() { awk -F '\t' -v OFS='\t' -v name="$1" '$1 == name { print $2, $3, $4 }' "$work/rows"; }
 
 make_build() {
   build=$(mktemp -d "${TMPDIR:-/tmp}/lci-mutations.XXXXXX")
@@ -48,18 +48,30 @@ filter() {
   (IFS=:; echo "${parts[*]}")
 }
 
+# list_tests EXECUTABLE: the names of all of its tests, a line each.
+list_tests() {
+  "$build/lci_$1_tests" --gtest_list_tests | awk '
+    /^[^ ]+\.$/ || /^[^ ]+\. +#/ { suite = $1; next }
+    /^  / { print suite $1 }' > "$work/$1.names"
+}
+
 # tests_of EXECUTABLE PATTERN: a line for each test: its name without parameters, and the filter of those that are meant.
 tests_of() {
-  "$build/lci_$1_tests" --gtest_list_tests --gtest_filter="$(filter "$1" "$2")" | awk '
-    /^[^ ]+\.$/ || /^[^ ]+\. +#/ { suite = $1; next }
-    /^  / {
-      name = suite $1
+  awk -v pattern="$(filter "$1" "$2")" '
+    BEGIN {
+      gsub(/[][\\.^$+(){}|]/, "\\\\&", pattern)
+      gsub(/\*/, ".*", pattern)
+      gsub(/\?/, ".", pattern)
+      pattern = "^" pattern "$"
+    }
+    $0 ~ pattern {
+      name = $0
       sub(/^[^\/.]*\//, "", name)
       sub(/\/.*/, "", name)
       if (!(name in filter)) order[++count] = name
-      filter[name] = filter[name] (filter[name] == "" ? "" : ":") suite $1
+      filter[name] = filter[name] (filter[name] == "" ? "" : ":") $0
     }
-    END { for (i = 1; i <= count; i++) print order[i] "\t" filter[order[i]] }'
+    END { for (i = 1; i <= count; i++) print order[i] "\t" filter[order[i]] }' "$work/$1.names"
 }
 
 # run_tests EXECUTABLE FILTER PATIENCE MUTATION LOG
@@ -73,6 +85,7 @@ look_without() {
   local executable
   for name in "$@"; do rows_of "$name"; done > "$work/wanted"
   for executable in $(cut -f 1 "$work/wanted" | sort -u); do
+    list_tests "$executable"
     run_tests "$executable" "$(filter "$executable" "$(awk -F '\t' -v e="$executable" '$1 == e { print $2 }' "$work/wanted" | xargs)")" \
       "$SOUND_PATIENCE_S" '' "$work/$executable.log" &
   done
@@ -136,7 +149,8 @@ main() {
   trap clean_up EXIT
   [[ -n $build ]] || make_build
   work=$(mktemp -d "${TMPDIR:-/tmp}/lci-mutations-work.XXXXXX")
-  ((${#wanted[@]} > 0)) || mapfile -t wanted < <("$here/faults.sh" names)
+  "$here/faults.sh" tests > "$work/rows"
+  ((${#wanted[@]} > 0)) || mapfile -t wanted < <(cut -f 1 "$work/rows" | sort -u)
   for name in "${wanted[@]}"; do
     [[ -n $(rows_of "$name") ]] || { echo "no such mutation: $name" >&2; exit 2; }
   done

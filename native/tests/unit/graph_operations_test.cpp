@@ -297,6 +297,67 @@ TEST(GraphOperations, CancelsNobodyElsesReceives) {
   }
 }
 
+/// Messages of these sizes with tags 1 and 2 come to rank 0, in one pass.
+void send_both(Job& job, uint32_t first, uint32_t second) {
+  const uint64_t word = 7;
+  ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1), 0, 1, &word, first, nullptr, 0));
+  ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1), 0, 2, &word, second, nullptr, 0));
+  lci_progress(job.device(1));
+  lci_progress(job.device(0));
+}
+
+/// Receives of 4 bytes each for these.
+void add_both(Job& job, lci_graph* graph, uint64_t* words) {
+  for (const uint32_t tag : {1, 2}) {
+    const lci_descriptor receive = receive_from(1, tag, &words[tag - 1], 4);
+    lci_node node = 0;
+    ASSERT_EQ(LCI_DONE, lci_graph_add_op(graph, job.device(0), &receive, nullptr, &node));
+    ASSERT_EQ(LCI_DONE, lci_graph_add_edge(graph, LCI_GRAPH_START, node, nullptr));
+  }
+}
+
+// Its first message is too long, so the second receive is cancelled, which the second message overtakes. Nodes have the
+// same names in each run: the cancel must not hit the next one.
+TEST(GraphOperations, ALateCancelIsNotOfTheNextRun) {
+  Job job(2);
+  uint64_t words[2] = {};
+  {
+    GraphUnderTest graph(job.runtime(0));
+    add_both(job, graph.handle(), words);
+    graph.start();
+    send_both(job, 8, 4);
+    progress_until(job, [&] { return graph.test() != LCI_RETRY; });
+    EXPECT_EQ(LCI_ERR_TRUNCATED, graph.test());
+    graph.start();
+    for (int i = 0; i < 100; ++i) job.progress();
+    EXPECT_EQ(LCI_RETRY, graph.test()) << "nobody has cancelled this run";
+    send_both(job, 4, 4);
+    progress_until(job, [&] { return graph.test() != LCI_RETRY; });
+    EXPECT_EQ(LCI_DONE, graph.test());
+  }
+  job.check_ledgers();
+}
+
+// Nor must it look at a graph that was freed meanwhile.
+TEST(GraphOperations, ALateCancelKeepsItsGraph) {
+  Job job(2);
+  uint64_t words[2] = {};
+  lci_graph* graph = nullptr;
+  ASSERT_EQ(LCI_DONE, lci_graph_create(job.runtime(0), nullptr, 0, &graph));
+  add_both(job, graph, words);
+  ASSERT_EQ(LCI_POSTED, lci_graph_start(graph));
+  send_both(job, 8, 4);
+  int freed = lci_graph_free(graph);
+  EXPECT_EQ(LCI_ERR_BUSY, freed) << "its cancel has not had its turn";
+  for (const lci::test::Deadline deadline(20); freed == LCI_ERR_BUSY && !deadline.passed();) {
+    job.progress();
+    freed = lci_graph_free(graph);
+  }
+  EXPECT_EQ(LCI_DONE, freed);
+  job.settle();
+  job.check_ledgers();
+}
+
 // Nor does the cancel wait for the credit that other operations to that rank wait for.
 // Mutation: receives_wait_for_credit.
 TEST(GraphOperations, AreCancelledThoughTheBacklogIsBlocked) {

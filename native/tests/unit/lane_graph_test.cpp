@@ -448,6 +448,22 @@ TEST(LaneGraph, GoesWithItsLane) {
   for (const uint64_t word : in) ASSERT_EQ(3u, word) << "written after the lane was freed";
 }
 
+// A cancel that nobody has carried out goes with the lane, too: its graph is freed.
+TEST(LaneGraph, ACancelGoesWithItsLane) {
+  Job job(2);
+  uint64_t word = 0;
+  {
+    Loop loop(job.runtime(0));
+    Table table;
+    table.edge(kStart, table.operation(receive_from(1, 3, &word, 8)));
+    const uint32_t id = loop.upload(table);
+    ASSERT_EQ(LCI_POSTED, loop.start(id));
+    EXPECT_EQ(LCI_DONE, lci_lane_graph_cancel(loop.driver.handle(), id));
+  }
+  job.settle();
+  job.check_ledgers();
+}
+
 // Operations on one lane's device that complete on another's: the host nodes come home.
 TEST(LaneGraph, HostNodesComeHomeFromOtherThreads) {
   constexpr uint32_t kRuns = 20;
