@@ -15,6 +15,7 @@ import io.lci.LciRuntime;
 import io.lci.error.CollectiveFailedException;
 import io.lci.error.CollectiveMismatchException;
 import io.lci.error.PeerFailedException;
+import io.lci.error.PeerLeftException;
 import io.lci.testing.LciLeakCheck;
 import io.lci.testing.LciTestJob;
 import java.nio.ByteBuffer;
@@ -445,6 +446,36 @@ class ReducedStreamTest {
       for (int rank = 0; rank < 2; rank++) {
         assertFailed(all.get(rank), PeerFailedException.class);
       }
+    }
+  }
+
+  /**
+   * Its source has completed, and it has results that nobody asked for: others wait for its calls.
+   */
+  // Proves: J26
+  // On: inproc
+  @ParameterizedTest
+  @CsvSource({"2,true", "3,true", "2,false", "3,false"})
+  void aMemberThatLeavesBehindItsSourceEndsItForTheOthers(int ranks, boolean othersWait) {
+    StreamOptions options = StreamOptions.builder().windowItems(4).build();
+    try (LciTestJob job = LciTestJob.start(ranks)) {
+      List<TestSubscriber<Long>> all =
+          subscribe(job, 1, lci -> Flux.range(0, 6).map(n -> chunk(lci.rank(), n, 1)), options);
+      List<TestSubscriber<Long>> others = all.subList(0, ranks - 1);
+      if (othersWait) {
+        others.forEach(one -> one.request(Long.MAX_VALUE));
+      }
+      int before = othersWait ? 5 : 1;
+      for (TestSubscriber<Long> one : others) {
+        await().atMost(LIMIT).until(() -> one.getReceivedOnNext().size() == before);
+      }
+      meet(job);
+      job.rank(ranks - 1).close();
+      for (int rank = 0; rank < ranks - 1; rank++) {
+        awaitGone(job.rank(rank));
+      }
+      others.forEach(one -> one.request(Long.MAX_VALUE));
+      others.forEach(one -> assertFailed(one, PeerLeftException.class));
     }
   }
 

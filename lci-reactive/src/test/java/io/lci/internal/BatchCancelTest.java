@@ -13,9 +13,12 @@ import io.lci.internal.Operations.Kind;
 import io.lci.nativebridge.Codes;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 
 /** A subscriber of batches is cancelled after messages came and before their batch went out. */
@@ -115,6 +118,34 @@ class BatchCancelTest {
             .subscribe(received::addAll);
     cancelBehindTwoMessages();
     assertThat(discarded).containsExactly(42, 42);
+    assertThat(inbox.depth()).isZero();
+  }
+
+  /** Also the one whose decoder cancels. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 10})
+  void whatADecoderMakesThatCancelsIsDiscarded(int max) {
+    List<Integer> discarded = new ArrayList<>();
+    AtomicInteger decoded = new AtomicInteger();
+    taking =
+        inbox
+            .receiveBatches(
+                max,
+                m -> {
+                  int number = decoded.getAndIncrement();
+                  if (number == 1) {
+                    taking.dispose();
+                  }
+                  return number;
+                })
+            .doOnDiscard(Integer.class, discarded::add)
+            .subscribe(received::addAll);
+    operations.turns(1);
+    operations.core.message(0);
+    operations.core.message(0);
+    operations.turns(2);
+    assertThat(received).isEmpty();
+    assertThat(discarded).containsExactly(0, 1);
     assertThat(inbox.depth()).isZero();
   }
 }

@@ -10,6 +10,7 @@ import io.lci.completion.Completion;
 import io.lci.completion.CompletionGraph;
 import io.lci.completion.GraphResult;
 import io.lci.error.LciClosedException;
+import io.lci.error.ResourceExhaustedException;
 import io.lci.internal.completion.GraphNode;
 import io.lci.nativebridge.Codes;
 import java.util.ArrayList;
@@ -211,6 +212,32 @@ class GraphFaultsTest {
     late.subscription.cancel();
     assertThat(operations.core.graphCancels).isEqualTo(1);
     assertThat(operations.core.graphCancelsTooLate).isZero();
+    graph.dispose();
+  }
+
+  /** As a single receive does. The loop lives on. */
+  @Test
+  void aRunWhoseResultsFindNoMemoryFails() {
+    operations.answer(Codes.DONE);
+    operations.turns(1);
+    CompletionGraph.Builder builder = operations.runtime.completions().graph();
+    builder.op(Op.receive(Operations.PEER, 1, 8));
+    CompletionGraph graph = builder.build();
+    operations.core.resultBytes = Integer.MAX_VALUE; // no array is so long
+    for (int run = 1; run <= 2; run++) {
+      graph.run().subscribe(result -> {}, errors::add);
+      operations.turns(2);
+      operations.core.graphEnds(operations.core.lastObject(), Codes.DONE);
+      operations.turns(2);
+      assertThat(errors).hasSize(run).last().isInstanceOf(ResourceExhaustedException.class);
+    }
+    operations.core.resultBytes = 0;
+    List<GraphResult> results = new ArrayList<>();
+    graph.run().subscribe(results::add, errors::add);
+    operations.turns(2);
+    operations.core.graphEnds(operations.core.lastObject(), Codes.DONE);
+    operations.turns(2);
+    assertThat(results).hasSize(1);
     graph.dispose();
   }
 }

@@ -79,6 +79,9 @@ final class ScriptedCore {
   /** Objects, graphs and memory that were freed when they were gone already. */
   final AtomicInteger freedTwice = new AtomicInteger();
 
+  /** What each node of a graph brought. */
+  long resultBytes;
+
   /** How often a run of a graph was cancelled, and how often after its lane was freed. */
   int graphCancels;
 
@@ -142,7 +145,7 @@ final class ScriptedCore {
                       case "laneGraphCreate" -> create(arguments[8]);
                       case "laneGraphFree" -> free((int) arguments[1]);
                       case "laneGraphCancel" -> cancelGraph();
-                      case "laneGraphStatuses" -> readStatuses();
+                      case "laneGraphStatuses" -> readStatuses((int) arguments[3], arguments[4]);
                       case "laneFree" -> freeLane();
                       case "laneOpenPart" -> open((int) arguments[1]);
                       case "compSignal", "compSignalReserved" -> signalled((long) arguments[1]);
@@ -243,8 +246,11 @@ final class ScriptedCore {
     ring();
   }
 
-  private int readStatuses() {
+  private int readStatuses(int count, Object into) {
     statusReads.incrementAndGet();
+    for (int i = 0; i < count; i++) {
+      out((long) into + (long) i * Layout.STATUS_SIZE + Layout.STATUS_SIZE_FIELD, resultBytes);
+    }
     return Codes.DONE;
   }
 

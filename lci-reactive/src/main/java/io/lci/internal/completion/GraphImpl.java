@@ -161,11 +161,9 @@ final class GraphImpl implements CompletionGraph, GraphSink {
       return;
     }
     numbers.ended(run.given, code == Codes.DONE);
-    if (code == Codes.DONE) {
-      readAll(run.values());
-    }
+    int outcome = code == Codes.DONE ? readAll(run.values()) : code;
     over(run);
-    run.end(number, code == Codes.DONE ? null : failure(code, number));
+    run.end(number, outcome == Codes.DONE ? null : failure(outcome, number));
   }
 
   /** The run is over, or did not begin. */
@@ -213,20 +211,28 @@ final class GraphImpl implements CompletionGraph, GraphSink {
     take(index, status, 0, into);
   }
 
-  /** Reads what the nodes of a run that is over have not brought yet, by one call. */
-  private void readAll(GraphValues into) {
+  /**
+   * Reads what the nodes of a run that is over have not brought yet, by one call. Answers DONE, or
+   * that there is no memory for it.
+   */
+  private int readAll(GraphValues into) {
     if (nodes.stream().noneMatch(node -> node.op != null)) {
-      return;
+      return Codes.DONE;
     }
     if (statuses == null) {
       statuses = new NativeScratch(Math.multiplyExact(STATUS_SLOTS, nodes.size()));
     }
     readStatuses(0, nodes.size(), statuses);
-    for (GraphNode<?> node : nodes) {
-      if (node.op != null && !into.isKnown(node.index)) {
-        take(node.index, statuses, node.index * STATUS_SLOTS, into);
+    try {
+      for (GraphNode<?> node : nodes) {
+        if (node.op != null && !into.isKnown(node.index)) {
+          take(node.index, statuses, node.index * STATUS_SLOTS, into);
+        }
       }
+    } catch (PooledBuffer.NoMemory e) {
+      return Codes.ERR_NO_MEMORY;
     }
+    return Codes.DONE;
   }
 
   private void readStatuses(int first, int count, NativeScratch into) {

@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
  * What a stream makes of the items that are here, in the order in which they are due. Loop only.
  */
 interface Delivery {
+  int NOBODY = -1;
+
   /** The stream has begun. */
   void begin(long number);
 
@@ -21,6 +23,12 @@ interface Delivery {
    * left. Null if that is not so.
    */
   @Nullable Throwable uneven();
+
+  /**
+   * The rank of a member without which nothing comes that is due, though all of its items have
+   * come; or {@link #NOBODY}.
+   */
+  int gaveUp();
 
   /** The stream has ended, without an error if that is null. */
   void end(@Nullable Throwable reason);

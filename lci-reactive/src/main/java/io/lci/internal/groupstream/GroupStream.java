@@ -7,6 +7,8 @@ import io.lci.error.LciClosedException;
 import io.lci.error.LciException;
 import io.lci.internal.collective.StreamMembers;
 import io.lci.internal.loop.LoopSubscription;
+import java.util.HashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
@@ -39,6 +41,9 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
   private boolean discarding;
 
   private @Nullable Throwable failure;
+
+  /** The members that are gone, by rank. */
+  private final Map<Integer, PeerEvent> departed = new HashMap<>();
 
   /** What there is from the first request on. */
   private record Begun<T>(long number, OutFrame frames, Sending<T> sending, Reading<T> reading) {}
@@ -141,6 +146,10 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
       Exceptions.throwIfJvmFatal(e);
       fault(e);
     }
+    PeerEvent missed = departed.get(delivery.gaveUp());
+    if (!ended && missed != null) {
+      abort(StreamCause.gone(missed));
+    }
     if (!ended && delivery.isDone() && now.sending.isDone() && courier.allHaveLeft()) {
       end(delivery.uneven());
     }
@@ -215,9 +224,10 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
     if (ended || now == null || member < 0) {
       return;
     }
+    departed.put(event.rank(), event);
+    schedule();
     if (delivery.uneven() != null) { // it needs nothing more, and third ones may
       now.sending.detach(member, this::discard);
-      schedule();
       return;
     }
     InFlow<T> from = receiving.of(member);

@@ -50,5 +50,10 @@ final class ItemDelivery<T, R> implements Delivery {
   }
 
   @Override
+  public int gaveUp() {
+    return NOBODY;
+  }
+
+  @Override
   public void end(@Nullable Throwable reason) {}
 }

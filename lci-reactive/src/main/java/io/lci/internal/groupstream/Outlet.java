@@ -44,6 +44,9 @@ interface Outlet<T, R> {
    */
   void take(int member, T item);
 
+  /** The rank of a member that takes no part any more, or {@link Delivery#NOBODY}. */
+  int gaveUp();
+
   /** What is to be emitted next; null if there is nothing yet. */
   @Nullable R poll();
 

@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 
 /**
  * A call for each round of a stream that is reduced, in a context of its own, so that the calls of
@@ -25,6 +26,7 @@ final class Reductions implements Outlet<Chunk, Vec> {
   private Consumer<? super Throwable> failed = reason -> {};
   private Runnable ready = () -> {};
   private @Nullable StreamCalls context;
+  private int gaveUp = Delivery.NOBODY;
 
   // The round
   private @Nullable Chunk first;
@@ -73,10 +75,8 @@ final class Reductions implements Outlet<Chunk, Vec> {
       own = chunk;
     }
     if (member == members.group().size() - 1) {
-      Vec mine = Objects.requireNonNull(Objects.requireNonNull(own).own());
       first = null;
-      own = null; // it is the call's
-      reduce(mine);
+      reduce(Objects.requireNonNull(Objects.requireNonNull(own).own()));
     }
   }
 
@@ -88,27 +88,33 @@ final class Reductions implements Outlet<Chunk, Vec> {
     }
     int bytes = Math.toIntExact(chunk.bytes());
     Vec result = Vec.of(chunk.type(), ByteBuffer.allocate(bytes), 0, chunk.count());
+    Mono<Void> reduced = known.allReduce(chunk, result, op);
+    own = null; // it is the call's
     Call call = new Call(result);
     calls.add(call);
-    known
-        .allReduce(chunk, result, op)
-        .subscribe(
-            nothing -> {},
-            this::failed,
-            () -> {
-              call.done = true;
-              ready.run();
-            });
+    reduced.subscribe(
+        nothing -> {},
+        this::failed,
+        () -> {
+          call.done = true;
+          ready.run();
+        });
   }
 
-  /** A member that gives up tells all why, by a message of the stream. */
+  /** A member that gives up tells all why, by a message of the stream, unless it has left. */
   private void failed(Throwable reason) {
-    boolean isTold =
-        reason instanceof CollectiveFailedException e
-            && e.rank() != members.group().worldRank(members.group().rank());
-    if (!isTold) {
+    int self = members.group().worldRank(members.group().rank());
+    if (reason instanceof CollectiveFailedException e && e.rank() != self) {
+      gaveUp = e.rank();
+      ready.run();
+    } else {
       failed.accept(reason);
     }
+  }
+
+  @Override
+  public int gaveUp() {
+    return gaveUp;
   }
 
   @Override

@@ -94,6 +94,11 @@ final class RoundDelivery<T, R> implements Delivery {
   }
 
   @Override
+  public int gaveUp() {
+    return outlet.gaveUp();
+  }
+
+  @Override
   public void end(@Nullable Throwable reason) {
     outlet.end(reason == null || reason == uneven, stream::discard);
   }

@@ -36,6 +36,7 @@ final class Batching<T> extends Intake<List<T>> {
 
   @Override
   @Nullable List<T> take(InboxTap<List<T>> tap, MessageView view) {
+    List<T> begun = batch;
     T value;
     try {
       value = decode(view);
@@ -45,9 +46,13 @@ final class Batching<T> extends Intake<List<T>> {
       tap.pauseAndFail(e);
       return null;
     }
+    if (batch != begun) { // the decoder has cancelled
+      Operators.onDiscard(value, tap.actual.currentContext());
+      return null;
+    }
     batch.add(value);
     if (batch.size() == max) {
-      return tap.isOver() ? null : rest(); // the decoder may have cancelled
+      return tap.isOver() ? null : rest(); // somebody else may have cancelled
     }
     if (batch.size() == 1) {
       tap.schedule(); // after the records of this turn
