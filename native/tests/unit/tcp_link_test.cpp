@@ -13,8 +13,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "host/socket.hpp"
 #include "lci/lci.h"
 #include "support/link_host.hpp"
+#include "transport/tcp/tcp_address.hpp"
 
 namespace lci {
 namespace {
@@ -92,7 +94,23 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
   void connect() {
     int pair[2];
     ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
-    FileDescriptor of_caller(pair[0]), of_answerer(pair[1]);
+    open(FileDescriptor(pair[0]), FileDescriptor(pair[1]));
+  }
+  /// The same over the network, where whoever sends to a side that has closed hears of it later.
+  void connect_by_network() {
+    TcpAddress address{};
+    FileDescriptor listener;
+    ASSERT_EQ(LCI_DONE, listen_for_ranks("127.0.0.1", &listener, &address)) << last_error();
+    FileDescriptor of_caller = connect_to(socket_address(address));
+    ASSERT_TRUE(wait_for(of_caller.get(), true, now_ns() + kHour));
+    ASSERT_EQ(0, connect_outcome(of_caller.get()));
+    SocketAddress from;
+    ASSERT_TRUE(wait_for(listener.get(), false, now_ns() + kHour));
+    FileDescriptor of_answerer = accept_from(listener.get(), &from);
+    ASSERT_LE(0, of_answerer.get());
+    open(std::move(of_caller), std::move(of_answerer));
+  }
+  void open(FileDescriptor of_caller, FileDescriptor of_answerer) {
     const LinkProgress caller = caller_.link->progress(), answerer = answerer_.link->progress();
     const uint32_t number = std::max(caller.connections, answerer.connections) + 1;
     caller_.link->open(connection(std::move(of_caller), 1, 2), {number, answerer.taken}, false);
@@ -457,6 +475,31 @@ TEST_P(TcpLinkTest, WhoeverSpeaksAfterItsProposalOpensAnotherConnection) {
   caller_.link->cut();
   connect();
   EXPECT_EQ(1u, caller_.shared().get(Metric::links_resumed));
+}
+
+// The peer's agreement looks like the end of one that leaves: what was said since must not go with it.
+TEST_P(TcpLinkTest, WhoeverLeavesAfterItsProposalOpensAnotherConnection) {
+  connect_by_network();
+  become_quiet();
+  caller_.link->provide_words(1);
+  caller_.link->propose_rest();
+  for (const uint64_t end = now_ns() + kHour; !answerer_.link->is_resting() && now_ns() < end;) answerer_.pass();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->leave(RankState::kLeft, 0);
+  bool left = false;
+  for (const uint64_t end = now_ns() + kHour; !left && !caller_.link->is_broken() && now_ns() < end;) {
+    left = caller_.link->has_left();
+  }
+  ASSERT_FALSE(left) << "the peer has not heard of the message, nor of the goodbye";
+  connect_by_network();
+  for (const uint64_t end = now_ns() + kHour; !left && now_ns() < end;) {
+    answerer_.pass();
+    left = caller_.link->has_left();
+  }
+  answerer_.pass();
+  EXPECT_EQ(first(1), answerer_.taken);
+  EXPECT_EQ(std::vector<RankState>{RankState::kLeft}, answerer_.ends);
+  EXPECT_EQ(0u, caller_.shared().get(Metric::links_resumed));
 }
 
 TEST_P(TcpLinkTest, APeerThatWentOnAfterAProposalDidNotAgree) {

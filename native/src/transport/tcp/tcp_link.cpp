@@ -203,8 +203,13 @@ void TcpLink::rest() {
 /// The peer may have agreed to a proposal, unless it acknowledges more. If nothing was said since, so does this side.
 void TcpLink::lose_connection() {
   const bool agreed = !leaving_ && proposed_ == out_.said() && out_.empty() && rest_ == 0;
-  crossed_ = proposed_ != UINT64_MAX && out_.bytes().acknowledged() <= proposed_;
+  crossed_ = may_have_crossed();
   agreed ? rest() : cut();
+}
+
+/// The peer has acknowledged nothing that was said since this side's proposal.
+bool TcpLink::may_have_crossed() {
+  return proposed_ != UINT64_MAX && out_.bytes().acknowledged() <= proposed_;
 }
 
 bool TcpLink::drained() {
@@ -374,8 +379,9 @@ bool TcpLink::has_left() {
   std::byte dropped[4096];
   ssize_t came = 1;
   while (came > 0) came = recv(connection_.socket(), dropped, sizeof dropped, MSG_DONTWAIT);
-  // The peer has ended its side: it leaves too, or is dead, and reads no more.
-  if (came == 0 && !is_lost_) return true;
+  // The peer has ended its side: it leaves too, or is dead, and reads no more; or it rests.
+  crossed_ = came == 0 && leaving_ && may_have_crossed();
+  if (came == 0 && !is_lost_ && !crossed_) return true;
   if (came < 0 && (errno == EAGAIN || errno == EINTR)) return has_sent_goodbye();
   if (leaving_) cut();
   return !leaving_;

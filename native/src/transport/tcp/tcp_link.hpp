@@ -108,6 +108,7 @@ class TcpLink final : private LinkEvents {
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
   void lose_connection();
+  bool may_have_crossed();
   bool has_nothing_to_say();
   void rest();
   void end(RankState state, uint64_t barriers);
