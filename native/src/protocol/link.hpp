@@ -87,10 +87,11 @@ class KeyTable {
   std::vector<std::unique_ptr<Key>> ports_, engines_;
 };
 
-/// Room for one more, so that adding it, when what it stands for has happened, cannot fail.
+/// Room for one more, or so many, so that adding them, when what they stand for has happened, cannot fail.
 template <typename T>
-void make_room(std::vector<T>* list) {
-  if (list->size() == list->capacity()) list->reserve(std::max<size_t>(16, 2 * list->size()));
+void make_room(std::vector<T>* list, size_t more = 1) {
+  const size_t needed = list->size() + more;
+  if (needed > list->capacity()) list->reserve(std::max<size_t>(16, 2 * needed));
 }
 
 struct Link {

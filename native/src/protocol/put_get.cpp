@@ -153,6 +153,7 @@ int PutGet::copy_by_messages(const lci_descriptor& op, const RemoteCopy& copy, c
   }
   ++link->remote_operations;
   try {
+    if (op.port != 0) make_room(&link->signals, link->remote_operations);  // all that are under way may have one
     if (copy.put) {
       outgoing_.start_put(make_put(*link, op, copy, target, signal));
     } else {

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "base/no_memory.hpp"
+
 namespace lci {
 
 /// Takes what one signal costs from its key: a credit, or the key's announcement slot. False: there is none.
@@ -25,6 +27,7 @@ bool Signals::claim(OutKey& key, SignalRight* right) {
 
 int Signals::take_right(Link& link, const lci_descriptor& op, bool now, SignalRight* out) {
   OutKey& key = spending_.out_key(link, op.port);
+  parts_.targets.port(op.port);  // which emit() looks at, when nothing may fail any more
   const int code = admission_.admit(link, key, op);
   if (code != LCI_DONE) return code;
   if (now && !link.data_out.has_room(1)) return admission_.refuse(&link, &key, LCI_RETRY_NOMEM);
@@ -74,8 +77,9 @@ bool Signals::emit(Link& link, SignalRight& right) {
       link, {MessageKind::kAnnounce, kFlagSignal, right.port, 0, name_hash, right.tag, right.packet}, nullptr, 0);
 }
 
+/// One that finds no memory waits: those that have gone must not go once more.
 bool Signals::flush(Link& link) {
-  const size_t sent = std::erase_if(link.signals, [&](SignalRight& right) {
+  const auto goes = [&](SignalRight& right) {
     const OutKey::State state = spending_.out_key(link, right.port).state;
     if (state == OutKey::State::kClosed || state == OutKey::State::kMismatch) {
       counters_.add(Metric::discarded);  // the operation ended with done before the port closed
@@ -83,6 +87,10 @@ bool Signals::flush(Link& link) {
       return true;
     }
     return emit(link, right);
+  };
+  const size_t sent = std::erase_if(link.signals, [&](SignalRight& right) {
+    bool gone = false;
+    return unless_no_memory([&] { gone = goes(right); }) && gone;
   });
   if (!link.signals.empty()) call_again();
   return sent != 0;

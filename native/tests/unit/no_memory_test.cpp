@@ -74,6 +74,34 @@ TEST(NoMemory, OfAPut) {
   });
 }
 
+// Its poster: the end of the put and its signal both come.
+TEST(NoMemory, OfAPutWithASignal) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const Allocated region(job.runtime(1), kSize);
+    const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
+    const std::vector<uint8_t> out = pattern(kSize, 3);
+    lci_comp *ended = make_queue(job.runtime(0)), *signals = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &signals));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", signals, 0, 0));
+    job.settle();
+    lci_descriptor put = remote_op(LCI_OP_PUT, 1, out.data(), kSize, remote, 0);
+    put.port = 5;
+    ASSERT_EQ(LCI_POSTED, post_until_taken(job, 0, put, ended));
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    bool over = false;
+    exchange_until(
+        [&] {
+          over = over || lci_queue_pop(ended, &status) == LCI_DONE;
+          return over && lci_counter_get(signals) == 1;
+        },
+        shortage, [&] { lci_progress(job.device(1)); }, [&] { lci_progress(job.device(0)); });
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(1u, lci_counter_get(signals));
+    job.check_ledgers();
+  });
+}
+
 // A receive that waits, and one that comes late.
 TEST(NoMemory, OfALongReceive) {
   for (const bool waits : {true, false}) {
