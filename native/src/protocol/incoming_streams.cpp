@@ -117,6 +117,7 @@ void IncomingStreams::handle_chunk(Link& link, const MessageHeader& header, cons
   if (offset > context->size || header.size > context->size - offset || header.size > left) {
     return protocol_error(link, "chunk outside its message", header);
   }
+  if (context->is_get && !context->ranges.empty()) make_room(&link.asks);  // before anything has changed
   if (offset < context->capacity) {
     Parts* const parts = context->parts.empty() ? nullptr : &context->parts;
     fill(lane(), context->target, context->buffer, parts, offset, {nullptr, bytes, header.size},

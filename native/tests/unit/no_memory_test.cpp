@@ -291,6 +291,58 @@ TEST(NoMemory, OfAServedGet) {
   });
 }
 
+// The first ranges of many come while the ring is full, so that the next ones have to wait.
+TEST(NoMemory, OfGetsOfSeveralRanges) {
+  constexpr uint32_t kGets = 20, kRanges = 3, kBytes = 64;
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, {{"rma", "messages"}, {"ring_bytes", "4096"}});
+    const Allocated region(job.runtime(1), kGets * kRanges * kBytes);
+    const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
+    const std::vector<uint8_t> wanted = pattern(kGets * kRanges * kBytes, 3);
+    std::copy(wanted.begin(), wanted.end(), region.bytes_at);
+    std::vector<uint8_t> in(wanted.size());
+    lci_comp* ended = make_queue(job.runtime(0));
+    lci_comp* counter = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &counter));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", counter, 0, 0));
+    const auto post = [&] { return lci_post_am(job.device(0), 1, 5, 0, "x", 1, nullptr, 0); };
+    ASSERT_EQ(LCI_DONE, post());
+    job.settle();  // there is credit now
+    uint32_t over = 0;
+    const auto is_over = [&](uint32_t count) {
+      for (lci_status status{}; lci_queue_pop(ended, &status) == LCI_DONE; ++over) EXPECT_EQ(LCI_DONE, status.code);
+      return over == count;
+    };
+    for (uint32_t get = 0; get < kGets; ++get) {
+      lci_buffer parts[kRanges];
+      lci_place places[kRanges];
+      for (uint32_t range = 0; range < kRanges; ++range) {
+        const uint64_t at = (get * kRanges + range) * kBytes;
+        parts[range] = {in.data() + at, kBytes};
+        places[range] = {remote, at};
+      }
+      lci_descriptor op = remote_op(LCI_OP_GET, 1, parts, 0, reinterpret_cast<uint64_t>(places), 0);
+      op.flags |= LCI_FLAG_LIST;
+      op.u.ref.count = kRanges;
+      for (int code = LCI_RETRY; (code = lci_post(job.device(0), &op, ended, nullptr)) != LCI_POSTED;) {
+        ASSERT_EQ(LCI_RETRY_NOMEM, code) << lci_last_error();
+        lci_progress(job.device(1));
+      }
+    }
+    for (int i = 0; i < 100; ++i) lci_progress(job.device(1));
+    while (post() == LCI_DONE) {
+    }
+    ASSERT_EQ(LCI_RETRY_NOMEM, post());
+    shortage.during([&] { lci_progress(job.device(0)); });  // before the peer has taken anything
+    exchange_until([&] { return is_over(kGets); }, shortage, [&] { lci_progress(job.device(1)); },
+                   [&] { lci_progress(job.device(0)); });
+    EXPECT_TRUE(is_over(kGets));
+    EXPECT_EQ(wanted, in);
+    EXPECT_EQ(0u, job.counter(0, "protocol_errors"));
+    job.check_ledgers();
+  });
+}
+
 // The owner of a word that a peer adds to: the message comes again, and the word has changed once.
 // Mutation: atomic_room_late.
 TEST(NoMemory, OfAServedAtomicOperation) {
