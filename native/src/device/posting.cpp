@@ -266,9 +266,10 @@ int Posting::check_handed(const lci_descriptor& op, const OpTarget& target) cons
 
 /// Operations that other threads left wait in the backlog for this pass.
 bool Posting::take_handed() {
-  return protocols_.take_handed([this](Queued queued) {
-    if (queued.op.op != LCI_OP_CANCEL) count_answer(queued.op, protocols_.backlog.answer(queued.op));
-    protocols_.backlog.enter(std::move(queued));
+  return protocols_.take_handed([this](Backlog::Queue& posts) {
+    const lci_descriptor op = posts.front().op;
+    protocols_.backlog.enter(posts);
+    if (op.op != LCI_OP_CANCEL) count_answer(op, protocols_.backlog.answer(op));
   });
 }
 

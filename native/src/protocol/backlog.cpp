@@ -48,7 +48,9 @@ int Backlog::add(const lci_descriptor& op, const void* inline_payload, const OpT
                 "post: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)", op.rank,
                 waiting, index_);
   }
-  enter(keep(op, inline_payload, target));
+  Queue one(1);  // before keep() takes a packet for good
+  one.front() = keep(op, inline_payload, target);
+  enter(one);
   return answer(op);
 }
 
@@ -98,13 +100,12 @@ Queued Backlog::keep(const lci_descriptor& op, const void* inline_payload, const
   return queued;
 }
 
-void Backlog::enter(Queued queued) {
-  const uint64_t bytes = queued.payload.size();
-  auto& queue = queues_[queue_of(queued.op)];
-  const bool first = is_reply(queued.op);
+void Backlog::enter(Queue& from) {
+  Queued& queued = from.front();
+  Queue& queue = queues_[queue_of(queued.op)];
   queued.number = ++entered_;
-  queue.insert(first ? queue.begin() : queue.end(), std::move(queued));
-  bytes_ += bytes;
+  bytes_ += queued.payload.size();
+  queue.splice(is_reply(queued.op) ? queue.begin() : queue.end(), from, from.begin());
   counters_.add(Metric::backlog_push);
   counters_.set(Metric::backlog_depth, counters_.get(Metric::backlog_push) - counters_.get(Metric::backlog_pop));
 }
@@ -145,6 +146,12 @@ void Backlog::end(const Queue& queue, int code) {
       counters_.add(Metric::discarded);
     }
   }
+}
+
+void Backlog::end_before(const Queue& queue, int code) {
+  for (const Queued& queued : queue) bytes_ += queued.payload.size();
+  counters_.add(Metric::backlog_push, queue.size());
+  end(queue, code);
 }
 
 /// In each queue the first one that is no reply is the oldest of its sort: replies go in front.

@@ -46,7 +46,9 @@ class Backlog final : public Protocol {
   int add(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
   /// The operation with a payload of its own, unless that is so long that the user's has to stay. A packet is taken.
   Queued keep(const lci_descriptor& op, const void* inline_payload, const OpTarget& target);
-  void enter(Queued queued);
+  using Queue = std::list<Queued>;
+  /// Takes the first one of a list. Throws if there is no memory, and has changed nothing.
+  void enter(Queue& from);
   /// The answer to an operation that waits.
   int answer(const lci_descriptor& op) const;
 
@@ -63,12 +65,16 @@ class Backlog final : public Protocol {
 
   void peer_gone(uint32_t rank, int code);
   void cancel_all(int code);
+  /// Ends operations that have not entered.
+  void end_before(const Queue& queue, int code);
+  /// A lane goes, and if it has posted the operation, the target by @p forget. True: the operation goes, too.
+  template <typename Forget>
+  bool goes_with(const LaneView& lane, Queued& queued, Forget forget) const;
   /// A lane goes. @p forget ends a target without a signal.
   template <typename Forget>
   void lane_gone(const LaneView& lane, Forget forget);
 
  private:
-  using Queue = std::list<Queued>;
   uint32_t bytes_to_keep(const lci_descriptor& op) const;
   bool may_be_posted(const lci_descriptor& op) const;
   void put_back(Queue& queue, Queue& taken);
@@ -114,19 +120,22 @@ bool Backlog::retry(Post post, bool* starved) {
   return moved;
 }
 
+/// Memory that is not ours may be gone: nothing is sent from there, nor received.
+template <typename Forget>
+bool Backlog::goes_with(const LaneView& lane, Queued& queued, Forget forget) const {
+  if (queued.target.lane != &lane) return false;
+  if (may_be_posted(queued.op)) {
+    forget(queued.target);
+  } else {
+    queued.target.lane = nullptr;
+  }
+  return queued.op.op == LCI_OP_RECV || (queued.payload.empty() && bytes_of(queued.op) != 0);
+}
+
 template <typename Forget>
 void Backlog::lane_gone(const LaneView& lane, Forget forget) {
   for (auto entry = queues_.begin(); entry != queues_.end();) {
-    // Memory that is not ours may be gone: nothing is sent from there, nor received.
-    const auto dropped = std::erase_if(entry->second, [&](Queued& queued) {
-      if (queued.target.lane != &lane) return false;
-      if (may_be_posted(queued.op)) {
-        forget(queued.target);
-      } else {
-        queued.target.lane = nullptr;
-      }
-      return queued.op.op == LCI_OP_RECV || (queued.payload.empty() && bytes_of(queued.op) != 0);
-    });
+    const auto dropped = std::erase_if(entry->second, [&](Queued& queued) { return goes_with(lane, queued, forget); });
     count_out(dropped, 0);  // they had no payload of their own
     entry = entry->second.empty() ? queues_.erase(entry) : std::next(entry);
   }

@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "base/no_memory.hpp"
 #include "base/try_lock.hpp"
@@ -27,10 +27,10 @@ class alignas(64) Handed {
  public:
   enum class Answer { kTaken, kClosed, kFull, kNoMemory };
   struct Lists {
-    std::vector<std::unique_ptr<ReceiveContext>> rendezvous;  ///< Matched, and to be answered.
-    std::vector<Queued> posts;
-    std::vector<std::pair<Link*, uint64_t>> declines;  ///< Requests that nobody will answer.
-    WaitingOp* first_waiting = nullptr;                ///< Of graphs: in memory of their own, oldest first.
+    std::list<std::unique_ptr<ReceiveContext>> rendezvous;  ///< Matched, and to be answered.
+    std::list<Queued> posts;
+    std::list<std::pair<Link*, uint64_t>> declines;  ///< Requests that nobody will answer.
+    WaitingOp* first_waiting = nullptr;              ///< Of graphs: in memory of their own, oldest first.
     WaitingOp* last_waiting = nullptr;
     WaitingOp* first_cancel = nullptr;  ///< Receives of graphs, in any order.
     LongWork* first_work = nullptr;     ///< Of graphs, too.
@@ -66,11 +66,13 @@ class alignas(64) Handed {
       std::lock_guard<TryLock> guard(lock_);
       if (closed_ || (lane && lane->retired())) return Answer::kClosed;
       if (lists_.posts.size() >= most) return Answer::kFull;
+      std::list<Queued> one;
       const bool kept = unless_no_memory([&] {
-        make_room(&lists_.posts);  // keep() takes a packet for good
-        lists_.posts.push_back(keep());
+        one.emplace_back();  // first, for keep() takes a packet for good
+        one.front() = keep();
       });
       if (!kept) return Answer::kNoMemory;
+      lists_.posts.splice(lists_.posts.end(), one);
       some_.store(true, std::memory_order_seq_cst);
     }
     host_.wake_owner();
@@ -108,6 +110,21 @@ class alignas(64) Handed {
     std::swap(taken, lists_);
     some_.store(false, std::memory_order_relaxed);
     return taken;
+  }
+  /// What found no memory comes again, before what was left since.
+  void give_back(Lists& rest) {
+    std::lock_guard<TryLock> guard(lock_);
+    lists_.rendezvous.splice(lists_.rendezvous.begin(), rest.rendezvous);
+    lists_.posts.splice(lists_.posts.begin(), rest.posts);
+    lists_.declines.splice(lists_.declines.begin(), rest.declines);
+    some_.store(true, std::memory_order_relaxed);
+  }
+  /// Takes the operations out that @p goes says true of, and shows @p visit the matched receives.
+  template <typename Goes, typename Visit>
+  void for_each(Goes goes, Visit visit) {
+    std::lock_guard<TryLock> guard(lock_);
+    lists_.posts.remove_if(goes);
+    for (const auto& context : lists_.rendezvous) visit(*context);
   }
   /// Nothing more is accepted.
   void close() {

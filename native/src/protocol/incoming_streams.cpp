@@ -29,7 +29,7 @@ std::unique_ptr<ReceiveContext> IncomingStreams::prepare(Link& link) {
   return std::make_unique<ReceiveContext>();
 }
 
-void IncomingStreams::add(std::unique_ptr<ReceiveContext> context) {
+void IncomingStreams::add(std::unique_ptr<ReceiveContext>&& context) {
   Link& link = *context->link;
   if (link.failed) {
     const int code = error_of(parts_.peers.state(link.rank));
@@ -38,6 +38,7 @@ void IncomingStreams::add(std::unique_ptr<ReceiveContext> context) {
   }
   ReceiveContext& added = *context;
   make_room(&link.queued_ready);
+  contexts_.make_room();
   added.id = contexts_.add(std::move(context));
   link.queued_ready.push_back(added.id);
   links_.make_busy(link);

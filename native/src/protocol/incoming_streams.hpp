@@ -20,7 +20,7 @@ class IncomingStreams final : public Protocol {
   /// Whoever adds the result next needs no memory for it.
   std::unique_ptr<ReceiveContext> prepare(Link& link);
   /// One that a receive has matched: its sender is told when there is room.
-  void add(std::unique_ptr<ReceiveContext> context);
+  void add(std::unique_ptr<ReceiveContext>&& context);
   /// Whether memory may be taken for one that came without credit.
   static bool has_uncredited_room(const Link& link, uint32_t size);
   /// One for a port, which has taken its charge. False: the system has no memory for it now.

@@ -137,7 +137,17 @@ void Protocols::end_receives(uint32_t rank, RankState state) {
   if (state == RankState::kFenced) receives.fail_receives(LCI_ANY_SOURCE, code);
 }
 
+/// What other threads have left, and found no memory.
+void Protocols::cancel_handed(int code) {
+  const Handed::Lists left = handed.take();
+  for (const auto& context : left.rendezvous) {
+    host.complete(context->target, code, context->link->rank, context->tag, context->buffer_as_posted(), 0);
+  }
+  backlog.end_before(left.posts, code);
+}
+
 void Protocols::cancel_all(int code) {
+  cancel_handed(code);
   backlog.cancel_all(code);
   waiting.cancel_all(code);
   works.cancel_all(code);
@@ -159,6 +169,8 @@ void Protocols::lane_gone(const LaneView& lane) {
   const auto forget_gone = [&](OpTarget& target) {
     if (target.lane == &lane) forget(target);
   };
+  handed.for_each([&](Queued& queued) { return backlog.goes_with(lane, queued, forget); },
+                  [&](ReceiveContext& context) { forget_gone(context.target); });
   outgoing.lane_gone(lane, forget);
   departures.for_each_target(forget_gone);
   incoming.lane_gone(lane, forget);

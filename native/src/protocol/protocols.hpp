@@ -47,9 +47,10 @@ class Protocols {
   /// Sends what waits for room in the rings to a peer. True if anything moved.
   bool flush_control(Link& link);
   bool stream(Link& link);
-  /// Takes what other threads have left. @p post takes each operation.
-  template <typename Post>
-  bool take_handed(Post post);
+  /// Takes what other threads have left; what finds no memory comes again. @p enter takes the first operation of a list
+  /// into the backlog.
+  template <typename Enter>
+  bool take_handed(Enter enter);
 
   /// Nothing waits to leave this rank.
   bool drained() const;
@@ -69,14 +70,20 @@ class Protocols {
   using EndStep = void (*)(Protocols& of, Link& link, RankState state);
   static const std::array<EndStep, 12> kEndSteps;
   void end_receives(uint32_t rank, RankState state);
+  void cancel_handed(int code);
 };
 
-template <typename Post>
-bool Protocols::take_handed(Post post) {
+template <typename Enter>
+bool Protocols::take_handed(Enter enter) {
   if (handed.empty()) return false;
   Handed::Lists lists = handed.take();
-  for (auto& context : lists.rendezvous) incoming.add(std::move(context));
-  for (Queued& queued : lists.posts) post(std::move(queued));
+  const bool all = unless_no_memory([&] {
+    for (; !lists.rendezvous.empty(); lists.rendezvous.pop_front()) incoming.add(std::move(lists.rendezvous.front()));
+    while (!lists.posts.empty()) enter(lists.posts);
+    for (; !lists.declines.empty(); lists.declines.pop_front()) {
+      replies.decline(*lists.declines.front().first, lists.declines.front().second);
+    }
+  });
   for (WaitingOp* op = lists.first_waiting; op;) {
     WaitingOp* const next = op->next_waiting;
     waiting.join(*op);
@@ -92,7 +99,10 @@ bool Protocols::take_handed(Post post) {
     works.join(*work);
     work = next;
   }
-  for (const auto& [link, request] : lists.declines) replies.decline(*link, request);
+  if (!all) {
+    handed.give_back(lists);
+    host.call_again();
+  }
   return true;
 }
 

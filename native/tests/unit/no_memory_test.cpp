@@ -343,6 +343,61 @@ TEST(NoMemory, OfGetsOfSeveralRanges) {
   });
 }
 
+/// A receive and a message of a handler, which leaves them to its device, for it is called within a post.
+struct Leaver {
+  static constexpr uint32_t kPort = 5;
+
+  explicit Leaver(Job& of) : job(of) {
+    EXPECT_EQ(LCI_DONE, lci_handler_create(job.runtime(0), end, this, &ended));
+    EXPECT_EQ(LCI_DONE, lci_handler_create(job.runtime(0), run, this, &handler));
+    EXPECT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &arrived));
+    EXPECT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", arrived, 0, 0));
+    EXPECT_EQ(LCI_POSTED, lci_post_recv(job.device(0), 1, 2, nullptr, 0, handler, 99, nullptr));
+    EXPECT_EQ(LCI_DONE, lci_post_cancel(job.device(0), 99)) << lci_last_error();
+  }
+  static void run(const lci_status*, void* self) { static_cast<Leaver*>(self)->leave(); }
+  static void end(const lci_status* status, void* self) { static_cast<Leaver*>(self)->ends.push_back(status->code); }
+  void leave() {
+    lci_descriptor receive = operation(LCI_OP_RECV, 1, 0, 1, &word, sizeof word);
+    receive.flags |= LCI_FLAG_NO_RETRY;
+    EXPECT_EQ(LCI_POSTED_BACKLOG, lci_post(job.device(0), &receive, ended, nullptr)) << lci_last_error();
+    lci_descriptor message = operation(LCI_OP_AM, 1, kPort, 0, &word, sizeof word);
+    message.flags |= LCI_FLAG_NO_RETRY;
+    EXPECT_EQ(LCI_DONE_BACKLOG, lci_post(job.device(0), &message, nullptr, nullptr)) << lci_last_error();
+  }
+
+  Job& job;
+  lci_comp *handler = nullptr, *ended = nullptr, *arrived = nullptr;
+  uint64_t word = 0;
+  std::vector<int> ends;  // of the receive
+};
+
+TEST(NoMemory, OfWhatAHandlerHasLeft) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2);
+    Leaver left(job);
+    left.ends.reserve(8);
+    shortage.during([&] { lci_progress(job.device(0)); });
+    const uint64_t word = 7;
+    ASSERT_EQ(LCI_DONE, lci_post_send(job.device(1), 0, 1, &word, sizeof word, nullptr, 0));
+    job.settle();
+    EXPECT_EQ(std::vector<int>{LCI_DONE}, left.ends);
+    EXPECT_EQ(word, left.word);
+    EXPECT_EQ(1u, lci_counter_get(left.arrived));
+    job.check_ledgers();
+  });
+}
+
+TEST(NoMemory, OfWhatAHandlerHasLeftWhenItsRuntimeCloses) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2);
+    Leaver left(job);
+    left.ends.reserve(8);
+    shortage.during([&] { job.close(0, 0); });
+    EXPECT_EQ(std::vector<int>{LCI_ERR_CANCELLED}, left.ends);
+  });
+}
+
 // The owner of a word that a peer adds to: the message comes again, and the word has changed once.
 // Mutation: atomic_room_late.
 TEST(NoMemory, OfAServedAtomicOperation) {
