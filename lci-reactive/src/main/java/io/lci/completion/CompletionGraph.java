@@ -127,9 +127,11 @@ public interface CompletionGraph extends Disposable {
    *     with {@link IllegalStateException} while another run is under way, or if the last run
    *     failed or was cancelled and operations are {@link SendOp#perRun() per run}; with the
    *     failure of a function or its Mono, with the error of an operation, with {@link
-   *     io.lci.error.LciClosedException} when it is disposed or the runtime closes. Cancel ends the
-   *     run: nodes that have not begun are skipped, unmatched receives and Monos of nodes are
-   *     cancelled; the graph may be run again when everything under way has ended
+   *     io.lci.error.ResourceExhaustedException} where the heap has no room for what receives and
+   *     gets without a buffer have brought, with {@link io.lci.error.LciClosedException} when it is
+   *     disposed or the runtime closes. Cancel ends the run: nodes that have not begun are skipped,
+   *     unmatched receives and Monos of nodes are cancelled; the graph may be run again when
+   *     everything under way has ended
    */
   Mono<GraphResult> run();
 
