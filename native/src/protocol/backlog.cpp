@@ -105,7 +105,8 @@ void Backlog::enter(Queue& from) {
   Queue& queue = queues_[queue_of(queued.op)];
   queued.number = ++entered_;
   bytes_ += queued.payload.size();
-  queue.splice(is_reply(queued.op) ? queue.begin() : queue.end(), from, from.begin());
+  const bool first = is_reply(queued.op);
+  queue.splice(first ? queue.begin() : queue.end(), from, from.begin());
   counters_.add(Metric::backlog_push);
   counters_.set(Metric::backlog_depth, counters_.get(Metric::backlog_push) - counters_.get(Metric::backlog_pop));
 }

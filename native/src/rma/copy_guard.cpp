@@ -6,11 +6,9 @@
 namespace lci {
 
 GracePeriod::GracePeriod(const Copiers& copiers) : copiers_(&copiers) {
-  if (!copiers.share_memory) return;  // nobody copies
   copiers.owner_barrier.pass();
   for (uint32_t rank = 0; rank < copiers.ranks; ++rank) {
-    if (!copiers.copies_with(rank)) continue;
-    if (!copiers.peers.is_known_to(rank) || copiers.peers.has_ended(rank)) continue;  // it sees no region of this rank
+    if (!copies(rank)) continue;
     PeerMemory* memory = nullptr;
     if (copiers.peers.memory(rank, "look at copies", &memory) != LCI_DONE) {
       copies_.push_back({rank, 0, kUnseen});
@@ -22,6 +20,12 @@ GracePeriod::GracePeriod(const Copiers& copiers) : copiers_(&copiers) {
       if (sequence % 2 != 0) copies_.push_back({rank, device, sequence});
     }
   }
+}
+
+/// What comes to this rank by messages it copies itself. A peer that does not know it, or has ended, sees no region.
+bool GracePeriod::copies(uint32_t rank) const {
+  if (rank == copiers_->rank) return true;
+  return copiers_->copies_with(rank) && copiers_->peers.is_known_to(rank) && !copiers_->peers.has_ended(rank);
 }
 
 const std::atomic<uint64_t>& GracePeriod::word(uint32_t rank, uint32_t device) const {

@@ -70,6 +70,7 @@ class GracePeriod {
     uint32_t device;
     uint64_t sequence;
   };
+  bool copies(uint32_t rank) const;
   const std::atomic<uint64_t>& word(uint32_t rank, uint32_t device) const;
   bool is_over(const Copy& copy) const;
 

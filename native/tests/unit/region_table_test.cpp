@@ -2,8 +2,10 @@
 // The table of regions lies in memory that peers can write: what they write there moves nothing of its owner's. [B3,
 // SS-33] Mutation that must make this file fail: trust_shared_table.
 #include <algorithm>
+#include <optional>
 
 #include "api/handles.hpp"
+#include "rma/copy_guard.hpp"
 #include "support/rma_job.hpp"
 
 namespace lci_test {
@@ -25,6 +27,26 @@ TEST(RegionTable, APeerCannotSendItsOwnerElsewhere) {
   place.store(before);
   const Allocated last(job.runtime(0), 64);
   EXPECT_NE(0u, open_remote(job.runtime(1), 0, handle_of(last.memory)));
+}
+
+// Whoever ends a region waits for the copies of this process, also where no other one copies: all that comes by
+// messages is copied here. [lci_memory_deregister]
+TEST(RegionTable, CopiesOfThisRankAreWaitedForHoweverMessagesCome) {
+  for (const char* memory : {"all", "rings"}) {
+    SCOPED_TRACE(memory);
+    Job job(2, {{"peer_memory", memory}});
+    lci::Runtime& runtime = *job.runtime(1)->runtime;
+    lci::OwnMemory& own = runtime.memory();
+    std::optional<lci::GracePeriod> grace;
+    {
+      const lci::CopyGuard copying(
+          {own.header().device[0].copying, own.copying_here(0), runtime.owner_barrier().owners_pay()});
+      grace.emplace(runtime.copiers());
+      EXPECT_FALSE(grace->passed());
+    }
+    EXPECT_TRUE(grace->passed());
+    EXPECT_TRUE(lci::GracePeriod(runtime.copiers()).passed());
+  }
 }
 
 }  // namespace
