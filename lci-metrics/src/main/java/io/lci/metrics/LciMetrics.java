@@ -89,7 +89,15 @@ public final class LciMetrics implements MeterBinder, AutoCloseable {
     synchronized (bindings) {
       bindings.add(binding);
     }
-    binding.register();
+    try {
+      binding.register();
+    } catch (Throwable e) { // none stays of meters of which the registry refuses one
+      synchronized (bindings) {
+        bindings.remove(binding);
+      }
+      binding.remove();
+      throw e;
+    }
     // A runtime that is closed already is dealt with at once.
     runtime.onClose().subscribe(nothing -> {}, error -> close(), this::close);
   }

@@ -12,14 +12,17 @@ import io.lci.Op;
 import io.lci.PostOutcome;
 import io.lci.collective.Algorithm;
 import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.MockClock;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.config.MeterFilter;
+import io.micrometer.core.instrument.config.MeterFilterReply;
 import io.micrometer.core.instrument.distribution.CountAtBucket;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -671,5 +674,33 @@ class LciMetricsTest {
         .allMatch(bucket -> bucket.count() == (bucket.bucket(TimeUnit.NANOSECONDS) < 500 ? 1 : 2));
     assertThat(buckets[0].bucket(TimeUnit.NANOSECONDS)).isEqualTo(250);
     assertThat(buckets[buckets.length - 1].bucket(TimeUnit.SECONDS)).isEqualTo(1);
+  }
+
+  /** None stays of meters of which a registry refuses one. */
+  @Test
+  void aBindingThatFailsLeavesNothing() {
+    List<String> refused = new ArrayList<>(List.of("lci.runtime.info"));
+    MeterRegistry strict = new SimpleMeterRegistry();
+    strict
+        .config()
+        .meterFilter(
+            new MeterFilter() {
+              @Override
+              public MeterFilterReply accept(Meter.Id id) {
+                if (refused.contains(id.getName())) {
+                  throw new IllegalStateException("not " + id.getName());
+                }
+                return MeterFilterReply.NEUTRAL;
+              }
+            });
+    assertThatThrownBy(() -> metrics.bindTo(strict)).hasMessage("not lci.runtime.info");
+    assertThat(strict.getMeters()).isEmpty();
+    refused.clear();
+    FakeRuntime other = new FakeRuntime();
+    other.packetsFree = 17;
+    new LciMetrics(other.runtime).bindTo(strict);
+    assertThat(strict.get("lci.runtime.info").meter()).isNotNull();
+    other.closed.tryEmitEmpty();
+    assertThat(strict.getMeters()).isEmpty();
   }
 }

@@ -296,8 +296,9 @@ final class Outbound<T> implements CoreSubscriber<T> {
     bytes = encoded(value, Objects.requireNonNull(encoder));
     sent++;
     offset = 0;
-    // The end first: it is set after the last item came
-    lastItem = done && queue.isEmpty() && error == null;
+    // An only item's thread may not have set the end yet. The end first: it is set after the last
+    // item came
+    lastItem = (once || (done && queue.isEmpty())) && error == null;
     ask();
     return part(bytes, 0, room);
   }

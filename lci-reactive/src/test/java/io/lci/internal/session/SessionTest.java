@@ -22,17 +22,21 @@ import io.lci.rpc.RpcHandler;
 import io.lci.stream.StreamLimits;
 import io.lci.stream.SubscribeOptions;
 import io.lci.testing.LciLeakCheck;
+import java.lang.reflect.Field;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
 import reactor.test.publisher.TestPublisher;
 
@@ -621,5 +625,47 @@ class SessionTest {
     net.rank(0).subscribe(1, "s", Codec.INT).subscribe(later);
     net.run();
     assertThat(later.error).isInstanceOf(PeerLeftException.class);
+  }
+
+  /** A Mono whose signals the test gives. */
+  private static final class Hand extends Mono<Payload> {
+    private CoreSubscriber<? super Payload> answer;
+
+    @Override
+    public void subscribe(CoreSubscriber<? super Payload> actual) {
+      answer = actual;
+      actual.onSubscribe(Operators.emptySubscription());
+    }
+  }
+
+  /** The loop looks at the answer as soon as it is there, maybe before its thread has said more. */
+  @Test
+  void anOnlyAnswerIsTheLastHoweverItsThreadIsHeldUp() throws ReflectiveOperationException {
+    FakeNet net = new FakeNet(2);
+    Hand hand = new Hand();
+    net.rank(1).serve("f", RpcHandler.response(m -> hand));
+    Heard<Message> heard = new Heard<>(1);
+    net.rank(0).requestResponse(1, "f", Payload.empty()).subscribe(heard);
+    net.busy.add(1); // it is to hear of the subscription when the answer comes
+    net.run();
+    Field queue = Outbound.class.getDeclaredField("queue");
+    queue.setAccessible(true);
+    queue.set(
+        hand.answer,
+        new ArrayBlockingQueue<Payload>(1) {
+          @Override
+          public boolean offer(Payload value) {
+            boolean taken = super.offer(value);
+            net.busy.clear();
+            net.settle();
+            return taken;
+          }
+        });
+    hand.answer.onNext(Payload.ofUtf8("answer"));
+    hand.answer.onComplete();
+    net.run();
+    assertThat(heard.error).isNull();
+    assertThat(heard.items).singleElement().extracting(Message::utf8).isEqualTo("answer");
+    assertThat(net.open(0) + net.open(1)).isZero();
   }
 }
