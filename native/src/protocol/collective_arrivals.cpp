@@ -19,6 +19,7 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
   if (!state) {  // not there, or gone, and told of the same as the others
     if (frame.word == CollectiveWord::kAsk) answer_stray(link, header);
     if (frame.word == CollectiveWord::kAgree) handle_past_agree(link, header);
+    if (frame.word == CollectiveWord::kOpen) answer_opened(link, header.arg);
     return;
   }
   const uint32_t member = state->group().member_of(link.rank);
@@ -40,6 +41,7 @@ void Collectives::handle(Link& link, const MessageHeader& header) {
         if (agreement) agreement->agreement.forgotten(member);
       }
       tell_agreements(*state);
+      if (state->failed) tell(*state, member, ContextMember::kTellFailed);  // it had no context when it was told
       return list(*state);
     case CollectiveWord::kFailed:
       return handle_failed(link, header, *state);
@@ -94,6 +96,12 @@ const char* Collectives::hold(ContextState& state, uint32_t member, const Collec
   return nullptr;
 }
 
+/// A member has opened a context that is no longer here, and has not heard how it ended. Without room now, it hears
+/// that when it says or asks something.
+void Collectives::answer_opened(Link& link, uint64_t context) {
+  if (const FailureFrame* const failure = past_failure(context)) emit_failure(link, context, *failure);
+}
+
 /// There is no such context: not yet, or no longer.
 void Collectives::handle_stray(Link& link, const MessageHeader& header, const CollectiveFrame& frame) {
   constexpr size_t kMost = Contexts::kMost * kRoomMessages;
@@ -132,6 +140,11 @@ const char* Collectives::take_part(ContextState& state, uint64_t sequence, uint3
   if (!call) {  // over here
     room.use_one();
     counters_.add(Metric::discarded);
+    CallHeader theirs;
+    const CallHeader* const alone = frame.flags & kFlagFirst ? state.alone.find(sequence) : nullptr;
+    if (!alone) return nullptr;
+    std::memcpy(&theirs, payload, sizeof theirs);
+    if (*alone != theirs) fail_by_difference(state, sequence, member, *alone, theirs);
     return nullptr;
   }
   const Action* action = nullptr;
@@ -141,7 +154,7 @@ const char* Collectives::take_part(ContextState& state, uint64_t sequence, uint3
     CallHeader theirs;
     std::memcpy(&theirs, payload, sizeof theirs);
     room.use_one();
-    fail_by_difference(state, *call, member, expected(*call, member, frame), theirs);
+    fail_by_difference(state, sequence, member, expected(*call, member, frame), theirs);
     return nullptr;
   }
   list(state);
@@ -188,11 +201,11 @@ CallHeader Collectives::expected(const CollectiveCall& call, uint32_t member, co
   return call.header_of(call.run.bytes_expected(frame.step, member, frame.segment == kPlaceSegment));
 }
 
-void Collectives::fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member,
-                                     const CallHeader& ours, const CallHeader& theirs) {
+void Collectives::fail_by_difference(ContextState& state, uint64_t sequence, uint32_t member, const CallHeader& ours,
+                                     const CallHeader& theirs) {
   const uint32_t rank = state.group().rank_of(member);
   fail_from(state,
-            {.sequence = call.sequence,
+            {.sequence = sequence,
              .code = LCI_ERR_MISMATCH,
              .rank = rank,
              .ranks = {parts_.rank, rank},

@@ -66,7 +66,7 @@ bool Collectives::go_on_board(ContextState& state, CollectiveCall& call) {
   if (!sees_all(state, call)) return false;
   if (call.board.differs != Group::kNone) {
     const CallHeader theirs = call.board.theirs;
-    fail_by_difference(state, call, call.board.differs, call.header, theirs);
+    fail_by_difference(state, call.sequence, call.board.differs, call.header, theirs);
     return true;
   }
   combine_boards(state, call);
@@ -241,7 +241,7 @@ bool Collectives::differs_on_boards(ContextState& state, const CollectiveCall& c
     const CallHeader theirs = slot->call;
     fence_acquire();
     if (theirs == call.header || board->look(state.context->id(), call.sequence) != slot) continue;
-    fail_by_difference(state, call, member, call.header, theirs);
+    fail_by_difference(state, call.sequence, member, call.header, theirs);
     return true;
   }
   return false;

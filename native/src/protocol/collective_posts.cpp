@@ -47,6 +47,7 @@ int Collectives::post(const lci_descriptor& op, const OpTarget& target) {
   ++state->next_sequence;
   state->context->call_began();
   ++calls_;
+  if (state->calls.back()->run.over()) state->alone.add(sequence, state->calls.back()->header);
   if (state->calls.back()->board.used) {
     ++state->turns.begun;
     ++on_boards_;
@@ -148,7 +149,7 @@ void Collectives::enter(ContextState& state, uint64_t sequence) {
     if (verdict == Verdict::kDiffers) {
       CallHeader theirs;
       std::memcpy(&theirs, wrong->payload, sizeof theirs);
-      return fail_by_difference(state, call, member, expected(call, member, wrong->frame), theirs);
+      return fail_by_difference(state, call.sequence, member, expected(call, member, wrong->frame), theirs);
     }
     if (verdict == Verdict::kNonsense) {
       protocol_error(links_.of_gone(state.group().rank_of(member)), "collective message out of place",

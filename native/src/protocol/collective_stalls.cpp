@@ -126,7 +126,9 @@ void Collectives::handle_ask(Link& link, const MessageHeader& header, ContextSta
   const uint64_t sequence = nearest(state.next_sequence, low);
   if (state.has_failed_at(sequence)) return tell(state, member, ContextMember::kTellFailed);
   const CollectiveCall* const call = state.find(sequence);
-  if (call && !call->agrees(theirs)) return fail_by_difference(state, *call, member, call->header, theirs);
+  if (call && !call->agrees(theirs)) return fail_by_difference(state, sequence, member, call->header, theirs);
+  const CallHeader* const alone = call ? nullptr : state.alone.find(sequence);
+  if (alone && *alone != theirs) return fail_by_difference(state, sequence, member, *alone, theirs);
   state.members[member].asked_about = low;
   tell(state, member, ContextMember::kTellAnswer);
 }

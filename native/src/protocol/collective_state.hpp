@@ -45,6 +45,28 @@ struct AgreementCall {
   std::byte* out = nullptr;
 };
 
+/// The last calls that needed no other member, since nothing was to travel: they were over before others, to whom they
+/// may look different, could say anything.
+class CallsAlone {
+ public:
+  void add(uint64_t sequence, const CallHeader& header) { last_[next_++ % kMost] = {sequence, header}; }
+  const CallHeader* find(uint64_t sequence) const {
+    for (const Entry& entry : last_) {
+      if (entry.sequence == sequence) return &entry.header;
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr size_t kMost = 64;  // as far as others may be behind
+  struct Entry {
+    uint64_t sequence = UINT64_MAX;
+    CallHeader header;
+  };
+  std::array<Entry, kMost> last_;
+  size_t next_ = 0;
+};
+
 struct ContextState {
   /// Calls that may be under way.
   static constexpr size_t kMostCalls = 64;
@@ -68,6 +90,7 @@ struct ContextState {
   uint64_t next_sequence = 0;
   std::vector<std::unique_ptr<CollectiveCall>> calls;  ///< The oldest first.
   std::vector<std::unique_ptr<CollectiveCall>> spare;  ///< For later ones.
+  CallsAlone alone;
   ScheduleCache schedules;
   KeptRequest request;
   bool near = false;  ///< All members are on one host, and read each other's memory.

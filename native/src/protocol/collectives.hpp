@@ -167,6 +167,7 @@ class Collectives final : public Protocol {
   bool differs_on_boards(ContextState& state, const CollectiveCall& call);
 
   void handle_message(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
+  void answer_opened(Link& link, uint64_t context);
   void handle_stray(Link& link, const MessageHeader& header, const CollectiveFrame& frame);
   static const char* hold(ContextState& state, uint32_t member, const CollectiveFrame& frame, const std::byte* payload,
                           uint32_t size);
@@ -176,7 +177,7 @@ class Collectives final : public Protocol {
                        const std::byte* payload, uint32_t size, const Action** action);
   static void take(CollectiveCall& call, const Action& action, const std::byte* payload);
   static CallHeader expected(const CollectiveCall& call, uint32_t member, const CollectiveFrame& frame);
-  void fail_by_difference(ContextState& state, const CollectiveCall& call, uint32_t member, const CallHeader& ours,
+  void fail_by_difference(ContextState& state, uint64_t sequence, uint32_t member, const CallHeader& ours,
                           const CallHeader& theirs);
   void handle_unknown(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);
   void handle_known(Link& link, const MessageHeader& header, ContextState& state, uint32_t member);

@@ -59,6 +59,46 @@ TEST(CollectiveFailure, CallsThatDifferEndOnAll) {
   }
 }
 
+// Where nothing is to travel a call needs nobody, and is over before the others, which wait for that member, have said
+// what they call.
+TEST(CollectiveFailure, AMemberWithoutElementsDiffersFromThoseThatHaveSome) {
+  for (const char* memory : {"all", "rings"}) {
+    for (const lci_collective_kind kind :
+         {LCI_COLLECTIVE_ALLREDUCE, LCI_COLLECTIVE_BROADCAST, LCI_COLLECTIVE_ALLGATHER, LCI_COLLECTIVE_REDUCE}) {
+      for (const uint32_t without : {0u, 2u}) {
+        SCOPED_TRACE(std::string(memory) + ", kind " + std::to_string(kind) + ", " + std::to_string(without));
+        Job job(3, {{"peer_memory", memory}, {"coll_stall_ms", "50"}});
+        GroupContext group(job, first_ranks(3));
+        CollectiveCase call;
+        call.kind = kind;
+        call.root = without == 0 ? 2 : 0;
+        std::vector<std::unique_ptr<MemberCall>> calls;
+        for (const uint32_t i : {without, 1u, 2 - without}) {  // the others are late
+          call.count = i == without ? 0 : 20;
+          calls.push_back(std::make_unique<MemberCall>(call, i, 3, 1));
+          const lci_collective posted = calls.back()->call();
+          const int code = lci_post_collective(group.members[i].context, &posted, group.members[i].ended, 0);
+          ASSERT_TRUE(code == LCI_POSTED || code == LCI_ERR_MISMATCH) << code << lci_last_error();
+          for (int pass = 0; pass < 10; ++pass) lci_progress(job.device(i));
+        }
+        lci_failure failure{};
+        for (auto& member : group.members) {
+          ASSERT_TRUE(until(job, [&] { return lci_context_failure(member.context, &failure) == LCI_DONE; }));
+          EXPECT_EQ(LCI_ERR_MISMATCH, failure.code);
+          EXPECT_NE(failure.calls[0].count, failure.calls[1].count);
+        }
+        // Nobody waits: who has some has heard how it ended
+        for (uint32_t i = 0; i < 3; ++i) {
+          lci_status status{};
+          if (i == without) continue;
+          ASSERT_TRUE(until(job, [&] { return lci_queue_pop(group.members[i].ended, &status) == LCI_DONE; }));
+        }
+        job.settle();
+      }
+    }
+  }
+}
+
 // Member 0 has fewer elements for member 1 than that one awaits.
 TEST(CollectiveFailure, ADifferenceOfAPairIsToldInElements) {
   for (const uint64_t count : {uint64_t{5}, uint64_t{700}}) {

@@ -155,6 +155,35 @@ TEST(GroupFailure, AMemberThatComesLateHearsOfIt) {
   }
 }
 
+// Also one that says nothing to anybody, and asks nobody.
+TEST(GroupFailure, AMemberThatComesLateAndOnlyReceivesHearsOfIt) {
+  for (const bool freed : {false, true}) {
+    SCOPED_TRACE(freed);
+    Job job(2, {{"peer_memory", "rings"}, {"coll_stall_ms", "0"}});
+    GroupContext group(job, {0, 1}, 0, false);
+    group.open(0);
+    ASSERT_EQ(LCI_DONE, lci_context_revoke(group.members[0].context, LCI_ERR_CANCELLED));
+    job.settle();
+    if (freed) {
+      ASSERT_EQ(LCI_DONE, lci_context_free(group.members[0].context));
+    }
+    job.settle();
+    group.open(1);
+    int32_t word = 0;
+    lci_collective broadcast{};
+    broadcast.kind = LCI_COLLECTIVE_BROADCAST;
+    broadcast.type = LCI_TYPE_I32;
+    broadcast.out = &word;
+    broadcast.count = 1;
+    ASSERT_EQ(LCI_POSTED, lci_post_collective(group.members[1].context, &broadcast, group.members[1].ended, 0))
+        << lci_last_error();
+    lci_status status{};
+    ASSERT_TRUE(until(job, [&] { return lci_queue_pop(group.members[1].ended, &status) == LCI_DONE; }));
+    EXPECT_EQ(LCI_ERR_COLLECTIVE, status.code);
+    EXPECT_EQ(0u, status.rank);
+  }
+}
+
 // Proves: J15
 // On: inproc
 TEST(GroupFailure, ADeathAtAnyTimeEndsWhatIsUnderWay) {
