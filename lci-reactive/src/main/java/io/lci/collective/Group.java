@@ -37,9 +37,10 @@ public interface Group extends Collectives, Disposable {
    * @param key groups of the same members with different keys are different groups
    * @param members their numbers in this group, in the order that they have in the new one; this
    *     rank is one of them, and none is there twice
-   * @return the group; the same for equal members and key
+   * @return the group; the same for equal members and key. One that was disposed of is made anew;
+   *     its own calls fail with {@link IllegalStateException} until those of the one before are
+   *     over, and loop 0 has heard of its end
    * @throws IllegalArgumentException if the members are none, or not as above
-   * @throws IllegalStateException if it was disposed of, and calls of it are still under way
    */
   Group subgroup(long key, int... members);
 
@@ -116,7 +117,8 @@ public interface Group extends Collectives, Disposable {
    * @param device number of the device that its calls go by, the same on all members
    * @return the context; the same for an equal key and device
    * @throws IllegalArgumentException if this rank has no such device, or the key is the group's own
-   * @throws IllegalStateException if it was disposed of, and calls of it are still under way
+   * @throws IllegalStateException if it was disposed of, and calls of it are still under way, or
+   *     its loop has not heard of its end yet
    * @throws io.lci.error.ResourceExhaustedException beyond 1,024 contexts of a rank, or without
    *     memory: each takes about 4 KiB for each member
    */
