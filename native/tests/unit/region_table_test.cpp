@@ -37,15 +37,16 @@ TEST(RegionTable, CopiesOfThisRankAreWaitedForHoweverMessagesCome) {
     Job job(2, {{"peer_memory", memory}});
     lci::Runtime& runtime = *job.runtime(1)->runtime;
     lci::OwnMemory& own = runtime.memory();
+    const lci::Copiers copiers = runtime.copiers();
     std::optional<lci::GracePeriod> grace;
     {
       const lci::CopyGuard copying(
           {own.header().device[0].copying, own.copying_here(0), runtime.owner_barrier().owners_pay()});
-      grace.emplace(runtime.copiers());
+      grace.emplace(copiers);
       EXPECT_FALSE(grace->passed());
     }
     EXPECT_TRUE(grace->passed());
-    EXPECT_TRUE(lci::GracePeriod(runtime.copiers()).passed());
+    EXPECT_TRUE(lci::GracePeriod(copiers).passed());
   }
 }
 
