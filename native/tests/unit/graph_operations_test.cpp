@@ -359,7 +359,6 @@ TEST(GraphOperations, ALateCancelKeepsItsGraph) {
 }
 
 // Nor does the cancel wait for the credit that other operations to that rank wait for.
-// Mutation: receives_wait_for_credit.
 TEST(GraphOperations, AreCancelledThoughTheBacklogIsBlocked) {
   Job job(2);
   uint64_t word = 0;
