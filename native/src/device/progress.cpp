@@ -108,7 +108,7 @@ bool Device::retry_backlog() {
   return moved;
 }
 
-/// What waits for room in a graph, and what a run that has failed waits for.
+/// Operations of graphs that wait for room, and cancels of their receives.
 bool Device::retry_waiting() {
   protocols_.waiting.end_given_up();
   const bool cancelled = protocols_.receives.carry_out_cancels();

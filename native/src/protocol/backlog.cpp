@@ -48,7 +48,8 @@ int Backlog::add(const lci_descriptor& op, const void* inline_payload, const OpT
                 "post: the backlog to rank %u is full (%zu operations) and retry was disallowed (device %u)", op.rank,
                 waiting, index_);
   }
-  Queue one(1);  // before keep() takes a packet for good
+  queues_[queue_of(op)];  // and a place in it, before keep() takes a packet for good
+  Queue one(1);
   one.front() = keep(op, inline_payload, target);
   enter(one);
   return answer(op);

@@ -111,7 +111,7 @@ class alignas(64) Handed {
     some_.store(false, std::memory_order_relaxed);
     return taken;
   }
-  /// What found no memory comes again, before what was left since.
+  /// Puts back what could not be taken for want of memory, in front of what was left since.
   void give_back(Lists& rest) {
     std::lock_guard<TryLock> guard(lock_);
     lists_.rendezvous.splice(lists_.rendezvous.begin(), rest.rendezvous);

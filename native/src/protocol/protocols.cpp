@@ -137,7 +137,7 @@ void Protocols::end_receives(uint32_t rank, RankState state) {
   if (state == RankState::kFenced) receives.fail_receives(LCI_ANY_SOURCE, code);
 }
 
-/// What other threads have left, and found no memory.
+/// Ends what other threads have left and could not be taken for want of memory.
 void Protocols::cancel_handed(int code) {
   const Handed::Lists left = handed.take();
   for (const auto& context : left.rendezvous) {

@@ -22,7 +22,8 @@ GracePeriod::GracePeriod(const Copiers& copiers) : copiers_(&copiers) {
   }
 }
 
-/// What comes to this rank by messages it copies itself. A peer that does not know it, or has ended, sees no region.
+/// Whether a rank may copy into or out of regions of this one, which itself copies all that comes by messages. A peer
+/// that does not know this rank, or has ended, sees no region.
 bool GracePeriod::copies(uint32_t rank) const {
   if (rank == copiers_->rank) return true;
   return copiers_->copies_with(rank) && copiers_->peers.is_known_to(rank) && !copiers_->peers.has_ended(rank);

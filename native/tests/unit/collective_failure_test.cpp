@@ -87,7 +87,7 @@ TEST(CollectiveFailure, AMemberWithoutElementsDiffersFromThoseThatHaveSome) {
           EXPECT_EQ(LCI_ERR_MISMATCH, failure.code);
           EXPECT_NE(failure.calls[0].count, failure.calls[1].count);
         }
-        // Nobody waits: who has some has heard how it ended
+        // Each member that has elements hears how its call ended
         for (uint32_t i = 0; i < 3; ++i) {
           lci_status status{};
           if (i == without) continue;

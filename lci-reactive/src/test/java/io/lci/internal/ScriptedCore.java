@@ -79,7 +79,7 @@ final class ScriptedCore {
   /** Objects, graphs and memory that were freed when they were gone already. */
   final AtomicInteger freedTwice = new AtomicInteger();
 
-  /** What each node of a graph brought. */
+  /** The size in the status of each node of a graph. */
   long resultBytes;
 
   /** How often a run of a graph was cancelled, and how often after its lane was freed. */

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
  * What a stream makes of the items that are here, in the order in which they are due. Loop only.
  */
 interface Delivery {
+  /** No rank. */
   int NOBODY = -1;
 
   /** The stream has begun. */

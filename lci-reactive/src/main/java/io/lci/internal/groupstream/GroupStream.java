@@ -146,12 +146,18 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
       Exceptions.throwIfJvmFatal(e);
       fault(e);
     }
-    PeerEvent missed = departed.get(delivery.gaveUp());
-    if (!ended && missed != null) {
-      abort(StreamCause.gone(missed));
-    }
+    endWithoutWhoGaveUp();
     if (!ended && delivery.isDone() && now.sending.isDone() && courier.allHaveLeft()) {
       end(delivery.uneven());
+    }
+  }
+
+  /** A member that gave up says why, unless it has left. */
+  private void endWithoutWhoGaveUp() {
+    int rank = delivery.gaveUp();
+    PeerEvent missed = rank == Delivery.NOBODY ? null : departed.get(rank);
+    if (!ended && missed != null) {
+      abort(StreamCause.gone(missed));
     }
   }
 
