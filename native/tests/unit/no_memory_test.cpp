@@ -398,6 +398,32 @@ TEST(NoMemory, OfWhatAHandlerHasLeftWhenItsRuntimeCloses) {
   });
 }
 
+// The packet is the caller's as long as its post has not been taken.
+TEST(NoMemory, OfAPacketForTheBacklog) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2);
+    lci_descriptor op = operation(LCI_OP_AM, 1, 5, 0, "x", 1);
+    op.flags |= LCI_FLAG_NO_RETRY;
+    ASSERT_EQ(LCI_DONE, lci_post(job.device(0), &op, nullptr, nullptr)) << lci_last_error();  // is announced
+    uint64_t packet = 0;
+    void* payload = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_packet_get(job.device(0), &packet, &payload));
+    op.flags = LCI_FLAG_PACKET | LCI_FLAG_NO_RETRY;
+    op.u.ref.address = packet;
+    int code = LCI_RETRY_NOMEM;
+    shortage.during([&] { code = lci_post(job.device(0), &op, nullptr, nullptr); });
+    if (code != LCI_DONE_BACKLOG) {
+      EXPECT_EQ(LCI_DONE, lci_packet_put(job.device(0), packet)) << lci_last_error();
+    }
+    lci_comp* arrived = nullptr;
+    ASSERT_EQ(LCI_DONE, lci_counter_create(job.runtime(1), &arrived));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", arrived, 0, 0));
+    job.settle();
+    EXPECT_EQ(code == LCI_DONE_BACKLOG ? 2u : 1u, lci_counter_get(arrived));
+    job.check_ledgers();
+  });
+}
+
 // The owner of a word that a peer adds to: the message comes again, and the word has changed once.
 // Mutation: atomic_room_late.
 TEST(NoMemory, OfAServedAtomicOperation) {
