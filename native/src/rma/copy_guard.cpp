@@ -1,24 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rma/copy_guard.hpp"
 
+#include <new>
+
+#include "base/no_memory.hpp"
 #include "base/try_lock.hpp"
 
 namespace lci {
 
 GracePeriod::GracePeriod(const Copiers& copiers) : copiers_(&copiers) {
   copiers.owner_barrier.pass();
-  for (uint32_t rank = 0; rank < copiers.ranks; ++rank) {
+  noted_ = unless_no_memory([this] { note(); });
+}
+
+void GracePeriod::note() {
+  copies_.clear();  // of a try that had not memory enough
+  for (uint32_t rank = 0; rank < copiers_->ranks; ++rank) {
     if (!copies(rank)) continue;
     PeerMemory* memory = nullptr;
-    if (copiers.peers.memory(rank, "look at copies", &memory) != LCI_DONE) {
+    const int code = copiers_->peers.memory(rank, "look at copies", &memory);
+    if (code == LCI_ERR_NO_MEMORY) throw std::bad_alloc();  // it can be mapped another time
+    if (code != LCI_DONE) {
       copies_.push_back({rank, 0, kUnseen});
       continue;
     }
-    const uint32_t devices = memory->devices();
-    for (uint32_t device = 0; device < devices; ++device) {
-      const uint64_t sequence = word(rank, device).load(std::memory_order_seq_cst);
-      if (sequence % 2 != 0) copies_.push_back({rank, device, sequence});
-    }
+    for_each_copy_of(rank, *memory, [&](uint32_t device, uint64_t sequence) {
+      copies_.push_back({rank, device, sequence});
+    });
+  }
+}
+
+/// Calls visit(device, sequence) for each copy of a rank that is under way.
+template <typename Visit>
+void GracePeriod::for_each_copy_of(uint32_t rank, PeerMemory& memory, Visit visit) const {
+  const uint32_t devices = memory.devices();
+  for (uint32_t device = 0; device < devices; ++device) {
+    const uint64_t sequence = word(rank, device).load(std::memory_order_seq_cst);
+    if (sequence % 2 != 0) visit(device, sequence);
   }
 }
 
@@ -42,16 +60,21 @@ bool GracePeriod::is_over(const Copy& copy) const {
 }
 
 bool GracePeriod::passed() {
+  noted_ = noted_ || unless_no_memory([this] { note(); });
   std::erase_if(copies_, [this](const Copy& copy) { return is_over(copy); });
-  return copies_.empty();
+  return noted_ && copies_.empty();
 }
 
-void GracePeriod::wait_for_this_process() {
-  for (const Copy& copy : copies_) {
-    if (!copiers_->transport.shares_addresses_with(copy.rank) || copy.sequence == kUnseen) continue;
-    const auto& here = word(copy.rank, copy.device);
-    for (SpinWait wait; here.load(std::memory_order_acquire) == copy.sequence; wait.step()) {
-    }
+void GracePeriod::wait_for_this_process() const {
+  for (uint32_t rank = 0; rank < copiers_->ranks; ++rank) {
+    if (!copiers_->transport.shares_addresses_with(rank) || !copies(rank)) continue;
+    PeerMemory* memory = nullptr;  // that of a rank of this process is there
+    if (copiers_->peers.memory(rank, "wait for copies", &memory) != LCI_DONE) continue;
+    for_each_copy_of(rank, *memory, [&](uint32_t device, uint64_t sequence) {
+      const auto& here = word(rank, device);
+      for (SpinWait wait; here.load(std::memory_order_acquire) == sequence; wait.step()) {
+      }
+    });
   }
 }
 

@@ -52,15 +52,16 @@ class CopyGuard {
   std::atomic<uint64_t>& here_;
 };
 
-/// The copies that were under way when the keys of regions were cleared. Not thread-safe.
+/// The copies that were under way when the keys of regions were cleared. Not thread-safe. Without memory to note them
+/// it is never over too early: passed() notes them then, and those that have begun since are waited for as well.
 class GracePeriod {
  public:
   /// Call after the keys were cleared.
   explicit GracePeriod(const Copiers& copiers);
   /// Whether all of them are over.
   bool passed();
-  /// Waits for those of this process; they last as long as one copy.
-  void wait_for_this_process();
+  /// Waits for those of this process; they last as long as one copy. Needs no memory.
+  void wait_for_this_process() const;
 
  private:
   /// Of a rank whose words cannot be read: its copies are over when it has ended.
@@ -70,11 +71,15 @@ class GracePeriod {
     uint32_t device;
     uint64_t sequence;
   };
+  void note();
+  template <typename Visit>
+  void for_each_copy_of(uint32_t rank, PeerMemory& memory, Visit visit) const;
   bool copies(uint32_t rank) const;
   const std::atomic<uint64_t>& word(uint32_t rank, uint32_t device) const;
   bool is_over(const Copy& copy) const;
 
   const Copiers* copiers_;
+  bool noted_ = false;
   std::vector<Copy> copies_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges of this rank's memory that come and go. What is free is remembered in private memory; its pages are the
-// system's. Not thread-safe.
+// system's. A range that is given out brings the memory by which it is noted as free, so that nothing is needed to take
+// it back. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +12,31 @@
 namespace lci {
 
 class RangeAllocator {
- public:
-  explicit RangeAllocator(OwnMemory& memory) : memory_(memory) {}
-
-  /// Offset of a range, a multiple of 64; 0 when memory is refused. The smallest free range that fits, else a new one.
-  uint64_t allocate(uint64_t bytes);
-  /// Takes a range back, exactly as it was given.
-  void release(uint64_t offset, uint64_t bytes);
-  /// Bytes in free ranges.
-  uint64_t free_bytes() const;
-
- private:
   struct Free {
     uint64_t bytes;
     bool holes;  ///< Some of its pages were given back to the system.
   };
   using Ranges = std::map<uint64_t, Free>;
+
+ public:
+  /// One that was given out; its key() is its offset. It goes back by release(), else it is lost.
+  using Range = Ranges::node_type;
+
+  explicit RangeAllocator(OwnMemory& memory) : memory_(memory) {}
+
+  /// A range, at a multiple of 64; an empty one when memory is refused. The smallest free range that fits, else a new
+  /// one. What finds no memory of the process throws, and has changed nothing.
+  Range allocate(uint64_t bytes);
+  /// Takes a range back. Needs no memory.
+  void release(Range range);
+  /// Bytes in free ranges.
+  uint64_t free_bytes() const;
+
+ private:
+  Ranges::iterator smallest_of(uint64_t bytes);
+  Range part_of(Ranges::iterator found, uint64_t bytes);
   /// Joins it with its neighbours; returns what came out.
-  Ranges::iterator insert(uint64_t offset, Free range);
+  Ranges::iterator insert(Range range);
 
   OwnMemory& memory_;
   Ranges free_;  // by offset

@@ -37,74 +37,74 @@ RegionEntry& RegionTable::entry(uint32_t index) {
   return reinterpret_cast<RegionEntry*>(chunk)[index % kRegionsPerChunk];
 }
 
-/// An index with a place in the shared table; false when there is none.
-bool RegionTable::take_index(uint32_t* out) {
-  if (!free_indices_.empty()) {
-    *out = free_indices_.back();
-    free_indices_.pop_back();
-    return true;
-  }
-  if (indices_used_ == kMaxRegions) return false;
-  auto& chunk = memory_.header().region_chunks[indices_used_ / kRegionsPerChunk];
-  if (indices_used_ % kRegionsPerChunk == 0) {
-    const uint64_t offset = memory_.allocate(kRegionsPerChunk * sizeof(RegionEntry));
-    if (offset == 0) return false;
-    chunks_[indices_used_ / kRegionsPerChunk] = offset;
-    chunk.store(offset, std::memory_order_release);
-  }
-  *out = indices_used_++;
+/// More places in the shared table, and room for their indices among the free ones.
+bool RegionTable::add_chunk(uint32_t number) {
+  free_indices_.reserve((number + 1) * kRegionsPerChunk);
+  const uint64_t offset = memory_.allocate(kRegionsPerChunk * sizeof(RegionEntry));
+  if (offset == 0) return false;
+  chunks_[number] = offset;
+  memory_.header().region_chunks[number].store(offset, std::memory_order_release);
   return true;
 }
 
-int RegionTable::publish(std::unique_ptr<Region> region, Region** out) {
-  uint32_t index = 0;
-  if (!take_index(&index)) {
-    return fail(LCI_ERR_EXHAUSTED, "remote memory: rank %u has %u regions, or no memory to note one more", rank_,
-                indices_used_);
-  }
-  region->runtime = &runtime_;
-  region->index = index;
-  region->key = next_key();
-  regions_.push_front(std::move(region));
+/// Has an index for one more region, with a place in the shared table, and room to note it when it is free again.
+int RegionTable::make_room() {
+  if (!free_indices_.empty()) return LCI_DONE;
+  const uint32_t number = indices_used_ / kRegionsPerChunk;
+  if (number < kRegionChunks && (chunks_[number] != 0 || add_chunk(number))) return LCI_DONE;
+  return fail(LCI_ERR_EXHAUSTED, "remote memory: rank %u has %u regions, or no memory to note one more", rank_,
+              indices_used_);
+}
+
+uint32_t RegionTable::take_index() {
+  if (free_indices_.empty()) return indices_used_++;
+  const uint32_t index = free_indices_.back();
+  free_indices_.pop_back();
+  return index;
+}
+
+/// Shows a region to peers, when there is room for it. Needs no memory.
+Region& RegionTable::publish(Regions& made) {
+  regions_.splice(regions_.begin(), made);
   Region& added = *regions_.front();
+  added.runtime = &runtime_;
+  added.index = take_index();
+  added.key = next_key();
   added.self = regions_.begin();
   if (added.allocation) ++added.allocation->parts;
-  Slot& slot = slots_[index];
+  Slot& slot = slots_[added.index];
   slot.address = reinterpret_cast<uint64_t>(address(added));
   slot.size = added.size;
   slot.key.store(added.key, std::memory_order_release);
-  RegionEntry& shared = entry(index);  // release: who reads a new field sees that the old key has gone
+  RegionEntry& shared = entry(added.index);  // release: who reads a new field sees that the old key has gone
   shared.place.store(added.place, std::memory_order_release);
   shared.size.store(added.size, std::memory_order_release);
   shared.kind.store(static_cast<uint32_t>(added.kind), std::memory_order_release);
   shared.key.store(added.key, std::memory_order_release);
-  *out = &added;
-  return LCI_DONE;
+  return added;
 }
 
 int RegionTable::allocate(uint64_t bytes, Region** out) {
   std::lock_guard<std::mutex> guard(mutex_);
   reclaim_what_passed();
-  auto region = std::make_unique<Region>();
-  region->allocated = true;
-  region->size = bytes;
+  Regions made;
+  Region& region = *made.emplace_front(std::make_unique<Region>());
+  if (const int code = make_room(); code != LCI_DONE) return code;
+  region.allocated = true;
+  region.size = bytes;
   if (bytes != 0) {
-    region->place = ranges_.allocate(bytes);
-    if (region->place == 0) {
+    region.range = ranges_.allocate(bytes);  // last: what fails after it would lose it
+    if (region.range.empty()) {
       return fail(LCI_ERR_NO_MEMORY,
                   "allocate remote memory: no room for %" PRIu64
                   " bytes; raise arena_bytes, memory_limit_bytes or the container's limit",
                   bytes);
     }
+    region.place = region.range.key();
   }
-  const uint64_t place = region->place;
-  const int code = publish(std::move(region), out);
-  if (code == LCI_DONE) {
-    allocated_ += bytes;
-  } else if (place != 0) {
-    ranges_.release(place, bytes);
-  }
-  return code;
+  *out = &publish(made);
+  allocated_ += bytes;
+  return LCI_DONE;
 }
 
 /// The allocation that holds all of a range, or null.
@@ -125,19 +125,22 @@ int RegionTable::add(void* address, uint64_t bytes, Region** out) {
   }
   std::lock_guard<std::mutex> guard(mutex_);
   reclaim_what_passed();
-  auto region = std::make_unique<Region>();
-  region->size = bytes;
-  region->kind = RegionKind::kPrivate;
-  region->place = start;
+  Regions made;
+  Region& region = *made.emplace_front(std::make_unique<Region>());
+  if (const int code = make_room(); code != LCI_DONE) return code;
+  region.size = bytes;
+  region.kind = RegionKind::kPrivate;
+  region.place = start;
   const auto base = reinterpret_cast<uint64_t>(memory_.base());
   if (bytes != 0 && start >= base && start - base < memory_.reserve()) {
-    region->allocation = allocation_around(start - base, bytes);
-    if (region->allocation) {
-      region->kind = RegionKind::kShared;
-      region->place = start - base;
+    region.allocation = allocation_around(start - base, bytes);
+    if (region.allocation) {
+      region.kind = RegionKind::kShared;
+      region.place = start - base;
     }
   }
-  return publish(std::move(region), out);
+  *out = &publish(made);
+  return LCI_DONE;
 }
 
 /// Clears the keys; what was seen under them lasts for a GracePeriod that begins after this.
@@ -147,15 +150,18 @@ void RegionTable::end(Region& region) {
   if (region.allocation) --region.allocation->parts;
 }
 
-void RegionTable::reclaim(Retired& retired) {
-  if (retired.offset != 0) ranges_.release(retired.offset, retired.bytes);
-  free_indices_.push_back(retired.index);
+/// Ends a region and keeps what it had until nobody copies there. Needs no memory.
+void RegionTable::retire(Region& region) {
+  end(region);
+  retired_.splice(retired_.end(), regions_, region.self);
+  region.grace.emplace(copiers_);
 }
 
 void RegionTable::reclaim_what_passed() {
-  std::erase_if(retired_, [this](Retired& retired) {
-    if (!retired.grace.passed()) return false;
-    reclaim(retired);
+  retired_.remove_if([this](const std::unique_ptr<Region>& ended) {
+    if (!ended->grace->passed()) return false;
+    if (!ended->range.empty()) ranges_.release(std::move(ended->range));
+    free_indices_.push_back(ended->index);
     return true;
   });
 }
@@ -167,22 +173,16 @@ int RegionTable::free(Region* region) {
     return fail(LCI_ERR_BUSY, "free remote memory: %u parts of it are registered; deregister them first",
                 region->parts);
   }
-  end(*region);
-  Retired retired{GracePeriod(copiers_), region->index, region->place, region->size};
   allocated_ -= region->size;
-  regions_.erase(region->self);
-  retired_.push_back(std::move(retired));
+  retire(*region);
   reclaim_what_passed();
   return LCI_DONE;
 }
 
 void RegionTable::remove(Region* region) {
   std::lock_guard<std::mutex> guard(mutex_);
-  end(*region);
-  Retired retired{GracePeriod(copiers_), region->index, 0, 0};
-  regions_.erase(region->self);
-  retired.grace.wait_for_this_process();
-  retired_.push_back(std::move(retired));
+  retire(*region);
+  region->grace->wait_for_this_process();
   reclaim_what_passed();
 }
 

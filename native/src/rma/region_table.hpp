@@ -5,6 +5,8 @@
 // allocated memory; and a private one, by which this rank does the work for others: no address that a peer could have
 // written is used. An index is used again only when no copy under its old key is under way (see GracePeriod).
 //
+// All memory that a region needs is taken when it is made, so that its end needs none and always succeeds.
+//
 // Any thread may add and remove (a mutex; rare). resolve() takes no lock: its caller is inside a CopyGuard, the key is
 // loaded seq_cst, and the rest of a private slot was written before the key and stays while the guard lasts.
 #pragma once
@@ -16,6 +18,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/lazy_array.hpp"
@@ -53,8 +56,10 @@ struct Region {
   uint64_t key = 0;
   uint64_t place = 0;
   uint64_t size = 0;
-  Region* allocation = nullptr;  ///< The allocation that this registration is a part of.
-  uint32_t parts = 0;            ///< Registrations in this allocation.
+  Region* allocation = nullptr;      ///< The allocation that this registration is a part of.
+  uint32_t parts = 0;                ///< Registrations in this allocation.
+  RangeAllocator::Range range;       ///< Of an allocation.
+  std::optional<GracePeriod> grace;  ///< It has ended.
   std::list<std::unique_ptr<Region>>::iterator self;
 };
 
@@ -88,19 +93,16 @@ class RegionTable {
     uint64_t address;
     uint64_t size;
   };
-  struct Retired {
-    GracePeriod grace;
-    uint32_t index;
-    uint64_t offset;  ///< Of a range to be released; 0: none.
-    uint64_t bytes;
-  };
+  using Regions = std::list<std::unique_ptr<Region>>;
 
-  int publish(std::unique_ptr<Region> region, Region** out);
-  bool take_index(uint32_t* out);
+  bool add_chunk(uint32_t number);
+  int make_room();
+  uint32_t take_index();
+  Region& publish(Regions& made);
   RegionEntry& entry(uint32_t index);
   Region* allocation_around(uint64_t offset, uint64_t bytes);
   void end(Region& region);
-  void reclaim(Retired& retired);
+  void retire(Region& region);
   void reclaim_what_passed();
   uint64_t next_key();
 
@@ -111,11 +113,11 @@ class RegionTable {
   RangeAllocator ranges_;
   LazyArray<Slot> slots_;
   std::mutex mutex_;
-  std::list<std::unique_ptr<Region>> regions_;
-  std::vector<uint32_t> free_indices_;
+  Regions regions_;
+  Regions retired_;                     // have ended; what may still be copied keeps their ranges and indices
+  std::vector<uint32_t> free_indices_;  // with room for all that were ever used
   uint32_t indices_used_ = 0;
   std::array<uint64_t, kRegionChunks> chunks_{};  // where they are: the shared words are for peers, who can write them
-  std::vector<Retired> retired_;
   uint64_t key_state_;
   uint64_t allocated_ = 0;
 };

@@ -3,6 +3,8 @@
 // SS-33] Mutation that must make this file fail: trust_shared_table.
 #include <algorithm>
 #include <optional>
+#include <random>
+#include <vector>
 
 #include "api/handles.hpp"
 #include "rma/copy_guard.hpp"
@@ -48,6 +50,44 @@ TEST(RegionTable, CopiesOfThisRankAreWaitedForHoweverMessagesCome) {
     EXPECT_TRUE(grace->passed());
     EXPECT_TRUE(lci::GracePeriod(copiers).passed());
   }
+}
+
+// Ranges that come and go by chance: none overlaps another, and when all are back they are one again.
+TEST(RegionTable, RangesAreSplitAndJoined) {
+  Job job(1);
+  lci::OwnMemory& own = job.runtime(0)->runtime->memory();
+  lci::RangeAllocator ranges(own);
+  struct Held {
+    lci::RangeAllocator::Range range;
+    uint64_t bytes;
+    uint8_t full_of;
+  };
+  std::vector<Held> held;
+  std::mt19937 random(7);
+  const uint64_t before = own.allocate(64);
+  const auto give_back = [&](size_t index) {
+    Held& ended = held[index];
+    const auto* at = reinterpret_cast<const uint8_t*>(own.at(ended.range.key()));
+    ASSERT_EQ(static_cast<int64_t>(ended.bytes), std::count(at, at + ended.bytes, ended.full_of));
+    ranges.release(std::move(ended.range));
+    held.erase(held.begin() + static_cast<int64_t>(index));
+  };
+  for (int i = 0; i < 5000 && !testing::Test::HasFailure(); ++i) {
+    if (held.size() == 20 || (!held.empty() && random() % 3 == 0)) {
+      give_back(random() % held.size());
+      continue;
+    }
+    const uint64_t bytes = random() % 8 == 0 ? 64 * (1 + random() % 3000) : 1 + random() % 1000;
+    Held made{ranges.allocate(bytes), bytes, static_cast<uint8_t>(i)};
+    ASSERT_FALSE(made.range.empty());
+    std::fill_n(own.at(made.range.key()), bytes, std::byte{made.full_of});
+    held.push_back(std::move(made));
+  }
+  while (!held.empty() && !testing::Test::HasFailure()) give_back(held.size() - 1);
+  const uint64_t all = own.allocate(64) - before - 64;
+  EXPECT_EQ(all, ranges.free_bytes());
+  EXPECT_EQ(before + 64, ranges.allocate(all).key());
+  EXPECT_EQ(0u, ranges.free_bytes());
 }
 
 }  // namespace
