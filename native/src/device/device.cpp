@@ -29,8 +29,10 @@ void Device::ring_own_bell() {
 }
 
 void Device::decline_stored(Link& link, uint64_t request) {
-  const Port* port = parts().targets.port(ReplyAddress::of(request).port);
-  if (port->replies()->answer(link.rank)) protocols_.handed.add_decline(link, request);
+  ReplyRooms& rooms = *parts().targets.port(ReplyAddress::of(request).port)->replies();
+  if (!rooms.answer(link.rank)) return;
+  DeclinedRequests& declined = rooms.declined(link.rank);
+  if (declined.add(1)) protocols_.handed.add_declined(declined);
 }
 
 bool Device::must_enter() const {

@@ -16,9 +16,30 @@
 
 namespace lci {
 
+/// Requests of a rank to be answered at one of its ports that nobody will answer, on their way to a device that tells
+/// the rank. Part of the rooms, so that another thread needs no memory to leave one.
+///
+/// Memory orders: whoever counts the first one puts this into the list of a device, whose owner takes it out, and then
+/// the count. Both are read-modify-writes with acquire and release: the owner has read `next` before it changes.
+struct DeclinedRequests {
+  uint32_t rank = 0;
+  uint16_t port = 0;
+  std::atomic<uint32_t> count{0};
+  DeclinedRequests* next = nullptr;
+
+  /// True: they are in no list, and the caller is to put them into one.
+  bool add(uint32_t more) { return count.fetch_add(more, std::memory_order_acq_rel) == 0; }
+  uint32_t take() { return count.exchange(0, std::memory_order_acq_rel); }
+};
+
 class ReplyRooms {
  public:
-  explicit ReplyRooms(uint32_t ranks) : ranks_(std::make_unique<Rank[]>(ranks)), size_(ranks) {}
+  ReplyRooms(uint32_t ranks, uint16_t port) : ranks_(std::make_unique<Rank[]>(ranks)), size_(ranks) {
+    for (uint32_t rank = 0; rank < ranks; ++rank) {
+      ranks_[rank].declined.rank = rank;
+      ranks_[rank].declined.port = port;
+    }
+  }
 
   // --- who asks -----------------------------------------------------------------------------------------------------
   void set_aside(uint32_t count, uint32_t bytes) {
@@ -82,12 +103,14 @@ class ReplyRooms {
   bool answer(uint32_t rank) { return take_one(ranks_[rank].owed); }
   /// It did not leave.
   void take_answer_back(uint32_t rank) { ranks_[rank].owed.fetch_add(1, std::memory_order_relaxed); }
+  DeclinedRequests& declined(uint32_t rank) { return ranks_[rank].declined; }
 
  private:
   struct Rank {
     std::atomic<uint32_t> held{0};   ///< Rooms here that requests to it have reserved.
     std::atomic<uint32_t> owed{0};   ///< Rooms there that its requests have reserved.
     std::atomic<uint32_t> bound{0};  ///< Bytes of those.
+    DeclinedRequests declined;
   };
   static bool take_one(std::atomic<uint32_t>& count) {
     uint32_t left = count.load(std::memory_order_seq_cst);

@@ -276,6 +276,7 @@ struct ReceiveContext {
   SignalRight signal;
   ReceivedBytes memory;    ///< Where the bytes go if they are too many for the buffer of the receive.
   bool no_memory = false;  ///< There should be some, and is none.
+  std::unique_ptr<ReceiveContext> next_handed;  ///< See MatchedReceives.
 
   /// The buffer that the status of a receive names which has not ended well.
   void* buffer_as_posted() const { return memory ? posted_buffer : buffer; }

@@ -11,11 +11,47 @@
 
 #include "base/no_memory.hpp"
 #include "base/try_lock.hpp"
+#include "flow/reply_rooms.hpp"
 #include "protocol/backlog.hpp"
 #include "protocol/long_works.hpp"
 #include "protocol/waiting_ops.hpp"
 
 namespace lci {
+
+/// Receives that have matched a rendezvous, in order. Needs no memory: each leads to the next one.
+class MatchedReceives {
+ public:
+  void add(std::unique_ptr<ReceiveContext> matched) {
+    ReceiveContext* const added = matched.get();
+    (first_ ? last_->next_handed : first_) = std::move(matched);
+    last_ = added;
+  }
+  /// Null: there is none.
+  std::unique_ptr<ReceiveContext> take_first() {
+    std::unique_ptr<ReceiveContext> first = std::move(first_);
+    if (first) first_ = std::move(first->next_handed);
+    return first;
+  }
+  void put_first(std::unique_ptr<ReceiveContext> earlier) {
+    if (!first_) last_ = earlier.get();
+    earlier->next_handed = std::move(first_);
+    first_ = std::move(earlier);
+  }
+  void put_first(MatchedReceives& earlier) {
+    if (!earlier.first_) return;
+    if (!first_) last_ = earlier.last_;
+    earlier.last_->next_handed = std::move(first_);
+    first_ = std::move(earlier.first_);
+  }
+  template <typename F>
+  void for_each(F visit) {
+    for (ReceiveContext* matched = first_.get(); matched; matched = matched->next_handed.get()) visit(*matched);
+  }
+
+ private:
+  std::unique_ptr<ReceiveContext> first_;
+  ReceiveContext* last_ = nullptr;  // if there is a first one
+};
 
 /**
  * Any thread may call anything but take(), close() and closed(), which are the owner's of the device.
@@ -27,10 +63,10 @@ class alignas(64) Handed {
  public:
   enum class Answer { kTaken, kClosed, kFull, kNoMemory };
   struct Lists {
-    std::list<std::unique_ptr<ReceiveContext>> rendezvous;  ///< Matched, and to be answered.
+    MatchedReceives rendezvous;  ///< To be answered.
     std::list<Queued> posts;
-    std::list<std::pair<Link*, uint64_t>> declines;  ///< Requests that nobody will answer.
-    WaitingOp* first_waiting = nullptr;              ///< Of graphs: in memory of their own, oldest first.
+    DeclinedRequests* first_declined = nullptr;  ///< In any order.
+    WaitingOp* first_waiting = nullptr;          ///< Of graphs: in memory of their own, oldest first.
     WaitingOp* last_waiting = nullptr;
     WaitingOp* first_cancel = nullptr;  ///< Receives of graphs, in any order.
     LongWork* first_work = nullptr;     ///< Of graphs, too.
@@ -44,17 +80,18 @@ class alignas(64) Handed {
     {
       std::lock_guard<TryLock> guard(lock_);
       if (closed_) return false;
-      lists_.rendezvous.push_back(std::move(context));
+      lists_.rendezvous.add(std::move(context));
       some_.store(true, std::memory_order_seq_cst);
     }
     host_.wake_owner();
     return true;
   }
-  void add_decline(Link& link, uint64_t request) {
+  /// Those of a rank that are in no list; nobody is told when the device ends.
+  void add_declined(DeclinedRequests& declined) {
     {
       std::lock_guard<TryLock> guard(lock_);
       if (closed_) return;
-      lists_.declines.emplace_back(&link, request);
+      declined.next = std::exchange(lists_.first_declined, &declined);
       some_.store(true, std::memory_order_seq_cst);
     }
     host_.wake_owner();
@@ -114,9 +151,8 @@ class alignas(64) Handed {
   /// Puts back what could not be taken for want of memory, in front of what was left since.
   void give_back(Lists& rest) {
     std::lock_guard<TryLock> guard(lock_);
-    lists_.rendezvous.splice(lists_.rendezvous.begin(), rest.rendezvous);
+    lists_.rendezvous.put_first(rest.rendezvous);
     lists_.posts.splice(lists_.posts.begin(), rest.posts);
-    lists_.declines.splice(lists_.declines.begin(), rest.declines);
     some_.store(true, std::memory_order_relaxed);
   }
   /// Takes the operations out that @p goes says true of, and shows @p visit the matched receives.
@@ -124,7 +160,7 @@ class alignas(64) Handed {
   void for_each(Goes goes, Visit visit) {
     std::lock_guard<TryLock> guard(lock_);
     lists_.posts.remove_if(goes);
-    for (const auto& context : lists_.rendezvous) visit(*context);
+    lists_.rendezvous.for_each(visit);
   }
   /// Nothing more is accepted.
   void close() {

@@ -30,7 +30,7 @@ void Port::close(int told) {
 ReplyRooms& Port::make_replies(uint32_t ranks) {
   ReplyRooms* known = replies();
   if (known) return *known;
-  auto fresh = std::make_unique<ReplyRooms>(ranks);
+  auto fresh = std::make_unique<ReplyRooms>(ranks, static_cast<uint16_t>(number));
   return replies_.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel) ? *fresh.release() : *known;
 }
 

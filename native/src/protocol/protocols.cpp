@@ -139,11 +139,25 @@ void Protocols::end_receives(uint32_t rank, RankState state) {
 
 /// Ends what other threads have left and could not be taken for want of memory.
 void Protocols::cancel_handed(int code) {
-  const Handed::Lists left = handed.take();
-  for (const auto& context : left.rendezvous) {
-    host.complete(context->target, code, context->link->rank, context->tag, context->buffer_as_posted(), 0);
+  Handed::Lists left = handed.take();
+  while (const auto matched = left.rendezvous.take_first()) {
+    host.complete(matched->target, code, matched->link->rank, matched->tag, matched->buffer_as_posted(), 0);
   }
   backlog.end_before(left.posts, code);
+}
+
+/// False: there is no memory for some of them, which were left again.
+bool Protocols::take_declined(DeclinedRequests* first) {
+  bool all = true;
+  while (DeclinedRequests* const declined = first) {
+    first = declined->next;  // now: when the count is taken another thread may leave it again
+    const uint32_t count = declined->take();
+    const auto tell = [&] { replies.decline(*links.find(declined->rank), declined->port, count); };
+    if (unless_no_memory(tell)) continue;
+    if (declined->add(count)) handed.add_declined(*declined);
+    all = false;
+  }
+  return all;
 }
 
 void Protocols::cancel_all(int code) {

@@ -71,19 +71,20 @@ class Protocols {
   static const std::array<EndStep, 12> kEndSteps;
   void end_receives(uint32_t rank, RankState state);
   void cancel_handed(int code);
+  bool take_declined(DeclinedRequests* first);
 };
 
 template <typename Enter>
 bool Protocols::take_handed(Enter enter) {
   if (handed.empty()) return false;
   Handed::Lists lists = handed.take();
-  const bool all = unless_no_memory([&] {
-    for (; !lists.rendezvous.empty(); lists.rendezvous.pop_front()) incoming.add(std::move(lists.rendezvous.front()));
+  std::unique_ptr<ReceiveContext> matched;
+  bool all = unless_no_memory([&] {
+    while ((matched = lists.rendezvous.take_first())) incoming.add(std::move(matched));
     while (!lists.posts.empty()) enter(lists.posts);
-    for (; !lists.declines.empty(); lists.declines.pop_front()) {
-      replies.decline(*lists.declines.front().first, lists.declines.front().second);
-    }
   });
+  if (matched) lists.rendezvous.put_first(std::move(matched));
+  all &= take_declined(lists.first_declined);
   for (WaitingOp* op = lists.first_waiting; op;) {
     WaitingOp* const next = op->next_waiting;
     waiting.join(*op);

@@ -60,9 +60,13 @@ bool Replies::read_request(Link& link, const MessageHeader& header, uint64_t* wo
 }
 
 void Replies::decline(Link& link, uint64_t word) {
-  if (word == 0 || link.failed) return;
-  OutKey& key = spending_.out_key(link, ReplyAddress::of(word).port);
-  ++key.declined;
+  if (word != 0) decline(link, ReplyAddress::of(word).port, 1);
+}
+
+void Replies::decline(Link& link, uint16_t port, uint32_t count) {
+  if (link.failed) return;
+  OutKey& key = spending_.out_key(link, port);
+  key.declined += count;
   spending_.queue_return(link, key);
 }
 

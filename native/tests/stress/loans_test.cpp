@@ -45,7 +45,7 @@ TEST(LoansStress, EachIsTakenBackOnce) {
 // No more rooms are in use than there are, and none is lost.
 TEST(ReplyRoomsStress, NoneIsLostOrMade) {
   constexpr uint32_t kThreads = 4, kRooms = 3, kRounds = 20'000;
-  ReplyRooms rooms(kThreads);
+  ReplyRooms rooms(kThreads, 8);
   rooms.set_aside(kRooms, 1);
   std::atomic<uint32_t> in_use{0};
   std::atomic<bool> wrong{false};

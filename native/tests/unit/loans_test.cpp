@@ -49,7 +49,7 @@ TEST(Loans, AreBoundedPerRankAndByTheArena) {
 }
 
 TEST(ReplyRooms, AreReservedUsedAndGivenBack) {
-  ReplyRooms rooms(3);
+  ReplyRooms rooms(3, 8);
   rooms.set_aside(2, 100);
   EXPECT_EQ(100u, rooms.bytes());
   EXPECT_TRUE(rooms.reserve(0, 0));
@@ -79,7 +79,7 @@ TEST(ReplyRooms, AreReservedUsedAndGivenBack) {
 }
 
 TEST(ReplyRooms, RepliesAreOwedOnce) {
-  ReplyRooms rooms(2);
+  ReplyRooms rooms(2, 8);
   EXPECT_FALSE(rooms.answer(1));
   rooms.owe(1, 64);
   EXPECT_TRUE(rooms.owes(1));

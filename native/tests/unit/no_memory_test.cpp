@@ -398,6 +398,71 @@ TEST(NoMemory, OfWhatAHandlerHasLeftWhenItsRuntimeCloses) {
   });
 }
 
+// The device to which the message was announced is another one, and its thread answers.
+TEST(NoMemory, OfAReceiveThatMatchesAtAnotherDevice) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2, kFewPackets);
+    const std::vector<uint8_t> out = pattern(kSize, 3);
+    std::vector<uint8_t> in(kSize);
+    lci_comp *sent = make_queue(job.runtime(0)), *received = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_POSTED, lci_post_send(job.device(0, 1), 1, 5, out.data(), kSize, sent, 0));
+    const auto pass_0 = [&] { lci_progress(job.device(0, 1)); };
+    const auto pass_1 = [&] { lci_progress(job.device(1, 1)), lci_progress(job.device(1)); };
+    for (int i = 0; i < 100; ++i) pass_0(), pass_1();
+    ASSERT_EQ(1u, job.counter(1, "unexpected_stored"));
+    int code = LCI_RETRY;
+    const auto post = [&] { code = lci_post_recv(job.device(1), 0, 5, in.data(), kSize, received, 0, nullptr); };
+    shortage.during(post);
+    if (code == LCI_ERR_NO_MEMORY) post();
+    ASSERT_EQ(LCI_POSTED, code) << lci_last_error();
+    lci_status status{LCI_RETRY, 0, 0, nullptr, 0, 0, 0, 0};
+    exchange_until([&] { return lci_queue_pop(received, &status) == LCI_DONE; }, shortage, pass_0, pass_1);
+    EXPECT_EQ(LCI_DONE, status.code);
+    EXPECT_EQ(out, in);
+    for (int i = 0; i < 100; ++i) pass_0(), pass_1();
+    EXPECT_EQ(0u, job.counter(1, "unexpected_stored"));
+    job.check_ledgers();
+  });
+}
+
+// Requests that were stored and are discarded: the rank that asked has its rooms for replies again.
+TEST(NoMemory, OfRequestsThatNobodyAnswers) {
+  at_every_allocation([](Shortage& shortage) {
+    constexpr uint32_t kRequests = 7, kReplies = 8, kRooms = 3;
+    Job job(2);
+    uint8_t room = 0;
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kReplies, "", make_queue(job.runtime(0)), 16, 1 << 20));
+    ASSERT_EQ(LCI_DONE, lci_port_reply_room(job.runtime(0), kReplies, kRooms, 500, &room)) << lci_last_error();
+    lci_comp* requests = nullptr;
+    const auto ask_until_refused = [&] {
+      requests = make_queue(job.runtime(1));
+      EXPECT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kRequests, "", requests, 16, 1 << 20)) << lci_last_error();
+      job.settle();
+      uint32_t asked = 0;
+      int code = LCI_DONE;
+      for (int i = 0; i < 1000 && code != LCI_RETRY_PENDING; ++i, asked += code == LCI_DONE) {
+        lci_descriptor op = operation(LCI_OP_AM, 1, kRequests, 3, "x", 1);
+        op.policy = room;
+        code = lci_post(job.device(0), &op, nullptr, nullptr);
+        EXPECT_TRUE(code == LCI_DONE || is_retry(code)) << lci_last_error();
+        job.progress();
+      }
+      job.settle();
+      return asked;
+    };
+    ASSERT_EQ(kRooms, ask_until_refused());
+    ASSERT_EQ(LCI_DONE, lci_port_close(job.runtime(1), kRequests));
+    int code = LCI_RETRY;
+    const auto discard = [&] { code = lci_comp_free(requests); };
+    shortage.during(discard);
+    if (code == LCI_ERR_NO_MEMORY) discard();
+    EXPECT_EQ(LCI_DONE, code) << lci_last_error();
+    for (int i = 0; i < 3; ++i) shortage.during([&] { lci_progress(job.device(1)); });
+    job.settle();
+    EXPECT_EQ(kRooms, ask_until_refused());
+  });
+}
+
 // The packet is the caller's as long as its post has not been taken.
 TEST(NoMemory, OfAPacketForTheBacklog) {
   at_every_allocation([](Shortage& shortage) {
