@@ -230,8 +230,9 @@ class Collectives final : public Protocol {
   bool some_through_ = false;
   bool refused_ = false;  // somebody was
   bool room_came_ = false;
-  /// What is remembered of contexts that are gone: so many failures, and outcomes.
-  static constexpr size_t kMostPast = 256;
+  /// What is remembered of contexts that are gone: so many failures, and outcomes. As many as a rank has at a time may
+  /// end together, each with a member that comes late.
+  static constexpr size_t kMostPast = Contexts::kMost;
   std::vector<PastFailure> past_;
   std::vector<PastAgreement> past_agreements_;
   TryLock lock_;

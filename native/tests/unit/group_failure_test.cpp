@@ -155,6 +155,30 @@ TEST(GroupFailure, AMemberThatComesLateHearsOfIt) {
   }
 }
 
+// However many have ended with it: as many as a rank may have.
+TEST(GroupFailure, AMemberThatComesLateHearsOfEachOfMany) {
+  constexpr uint64_t kContexts = 1024;
+  Job job(2);
+  lci_group* const group = make_group(job.runtime(0), {0, 1});
+  std::vector<lci_context*> contexts;
+  for (uint64_t key = 0; key < kContexts; ++key) contexts.push_back(make_context(group, key));
+  for (lci_context* context : contexts) ASSERT_EQ(LCI_DONE, lci_context_revoke(context, LCI_ERR_CANCELLED));
+  job.settle();
+  for (lci_context* context : contexts) ASSERT_EQ(LCI_DONE, lci_context_free(context)) << lci_last_error();
+  job.settle();
+  for (uint64_t key = 0; key < kContexts; key += 100) {
+    SCOPED_TRACE(key);
+    GroupContext late(job, {0, 1}, key, false);
+    late.open(1);
+    ASSERT_EQ(LCI_POSTED, late.post(1)) << lci_last_error();
+    ASSERT_TRUE(until(job, [&] {
+      late.look();
+      return late.members[1].ends.size() == 1;
+    }));
+    EXPECT_EQ(LCI_ERR_COLLECTIVE, late.members[1].ends[0].code);
+  }
+}
+
 // Also one that says nothing to anybody, and asks nobody.
 TEST(GroupFailure, AMemberThatComesLateAndOnlyReceivesHearsOfIt) {
   for (const bool freed : {false, true}) {
