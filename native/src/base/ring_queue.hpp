@@ -25,6 +25,10 @@ class RingQueue {
     if (size() == values_.size()) grow();
     values_[tail_++ & mask()] = value;
   }
+  /// Until it holds more than so many values, push_back() needs no memory.
+  void reserve(size_t count) {
+    while (count > values_.size()) grow();
+  }
   /// Drops all values, and the memory.
   void clear() {
     head_ = tail_ = 0;

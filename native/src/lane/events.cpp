@@ -33,7 +33,7 @@ bool Lane::operation_ended(Device* from, int code, uint32_t rank, uint64_t tag, 
   lci_record ended;
   fill(ended);
   if (here) {
-    queue(ended);
+    queue_.push_back(ended);  // submit() made room for it
   } else {
     push(ended, true);
   }
@@ -121,7 +121,7 @@ bool Lane::take_pushed() {
   if (!taken_) taken_ = pushed_.take_all_in_order();
   if (!taken_) return false;
   while (Pushed* node = taken_) {  // the rest stays if there is no memory
-    queue_.push_back(node->record);
+    queue(node->record);
     taken_ = node->next;
     delete node;
   }

@@ -182,7 +182,13 @@ class Lane final : public LaneView {
   bool look_again();
   void push(const lci_record& record, bool operation);
   void push(Pushed* oldest, Pushed* newest);
-  void queue(const lci_record& record) { queue_.push_back(record); }
+  /// There is room in the queue for the ends of all operations that were posted, and for one record more.
+  void make_room() { queue_.reserve(queue_.size() + in_flight_ + 1); }
+  /// A record that is not the end of an operation.
+  void queue(const lci_record& record) {
+    make_room();
+    queue_.push_back(record);
+  }
   uint32_t room() const { return ring_size_ - (tail_ - head_); }
   /// A record for @p inbox with its payload in the record, or null and at @p place; false if there is no room or no
   /// demand.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the loop has submitted: each descriptor is attempted once and gets its own outcome. [V1]
+#include <new>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/no_memory.hpp"
 #include "device/completions.hpp"
 #include "device/copy_run.hpp"
 #include "lane/lane.hpp"
@@ -69,10 +71,19 @@ int Lane::submit(lci_descriptor& op, Device& device) {
     }
   }
   if (op.op == LCI_OP_RECV) op.flags |= LCI_FLAG_SIGNAL;  // its status comes as a record, always
+  if (!unless_no_memory([this] { make_room(); })) {
+    return fail(LCI_ERR_NO_MEMORY, "post: no memory for the record of the operation's end");
+  }
   lci_status done;
   // Counted before: the signal may come within the post.
   ++in_flight_;
-  const int code = device.post(op, op.u.inline_payload, target, &done);
+  int code = LCI_ERR_NO_MEMORY;
+  try {
+    code = device.post(op, op.u.inline_payload, target, &done);
+  } catch (const std::bad_alloc&) {
+    --in_flight_;
+    throw;
+  }
   if (!is_posted(code) || target.completion) --in_flight_;
   if (code == LCI_DONE && op.op == LCI_OP_ATOMIC) op.tag = done.tag;  // there is no record that could bring it
   return code;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static core only: it refuses what malloc is asked for.
 // A piece of a large message for which there is no memory for a moment: it comes again, whole and once. [A10, X1]
-// Mutation that must make this file fail: packet_back_first.
+// Mutations that must make this file fail: packet_back_first, declined_not_left_again, record_room_forgotten.
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -245,6 +246,52 @@ TEST(NoMemory, ToTellWhoWasRefused) {
     };
     exchange_until([&] { return expected == kMessages; }, shortage, receiver, sender);
     EXPECT_EQ(kMessages, expected) << posted << " posted; was told of room: " << room;
+  });
+}
+
+// Operations that end while the thread of their lane is elsewhere: its records wait, all of them. A post for whose end
+// there is no room is refused.
+TEST(NoMemory, OfEndsThatWaitForTheirLoop) {
+  at_every_allocation([](Shortage& shortage) {
+    constexpr uint32_t kReceives = 200;  // more than there is room for at first
+    Job job(2);
+    LaneDriver lane(job, 1);
+    std::vector<uint64_t> in(kReceives);
+    std::vector<bool> ended(kReceives);
+    for (uint32_t i = 0; i < kReceives; ++i) {
+      lci_descriptor* op = nullptr;
+      do {
+        const bool again = op != nullptr;
+        op = &lane.add(operation(LCI_OP_RECV, 0, 0, i, &in[i], sizeof in[i], i));
+        op->outcome = LCI_ERR_NO_MEMORY;
+        shortage.during([&] { lane.enter(); });
+        ASSERT_TRUE(!again || op->outcome == LCI_POSTED);
+      } while (op->outcome == LCI_ERR_NO_MEMORY);
+      ASSERT_EQ(LCI_POSTED, op->outcome);
+    }
+    const auto help = [&] { lci_lane_help(lane.handle()); };
+    for (uint64_t i = 0; i < kReceives; ++i) {
+      lci_descriptor send = operation(LCI_OP_SEND, 1, 0, i, &i, sizeof i);
+      for (int code = LCI_RETRY; is_retry(code); lci_progress(job.device(0))) {
+        lci_descriptor attempt = send;
+        code = lci_post(job.device(0), &attempt, nullptr, nullptr);
+        shortage.during(help);
+      }
+    }
+    for (int i = 0; i < 100; ++i) lci_progress(job.device(0)), shortage.during(help);
+    for (int i = 0; i < 100; ++i) {
+      shortage.during([&] { lane.enter(); });
+      lane.read([&](const lci_record& record) {
+        ASSERT_EQ(LCI_RECORD_OP, record.kind);
+        EXPECT_EQ(LCI_DONE, record.code);
+        EXPECT_FALSE(ended[record.context]) << "it came twice";
+        ended[record.context] = true;
+        EXPECT_EQ(record.context, in[record.context]);
+      });
+      lane.control().submit_count = 0;
+    }
+    EXPECT_EQ(kReceives, std::count(ended.begin(), ended.end(), true));
+    EXPECT_EQ(0u, lane.control().in_flight);
   });
 }
 
