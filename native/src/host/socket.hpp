@@ -45,6 +45,12 @@ void keep_alive(int socket, uint64_t patience_ns);
 /// The opposite: whatever is not acknowledged is tried for as long as the system does.
 void stop_keeping_alive(int socket);
 
+/// What comes is dropped, as if it were lost on its way, so that its system does not acknowledge it. Whether it is so
+/// now.
+bool stop_hearing(int socket);
+/// The opposite: what was dropped is sent once more.
+void hear_again(int socket);
+
 /// Sends without waiting for more to send.
 void send_at_once(int socket);
 

@@ -2,6 +2,8 @@
 #include "host/socket.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <cerrno>
 #include <string>
@@ -138,6 +140,24 @@ TEST(Socket, TheEndOfThePeerIsNoSignal) {
   Moved broken;
   while (!broken.ended && !deadline.passed()) broken = send_some(connection.near.get(), "x", 1);
   EXPECT_TRUE(broken.error == EPIPE || broken.error == ECONNRESET) << broken.error;
+}
+
+// Else what a side had said when its peer cut the connection would be lost, although it knows it to be there.
+TEST(Socket, WhatIsNotHeardIsNotAcknowledged) {
+  const FileDescriptor listener = listen_at(loopback());
+  const Connection ends(listener);
+  ASSERT_TRUE(stop_hearing(ends.near.get()));
+  ASSERT_EQ(1u, send_some(ends.far.get(), "x", 1).bytes);
+  int unread = -1, unsent = -1;
+  EXPECT_EQ(0, ioctl(ends.near.get(), FIONREAD, &unread));
+  EXPECT_EQ(0, ioctl(ends.far.get(), SIOCOUTQ, &unsent));
+  EXPECT_EQ(0, unread);
+  EXPECT_EQ(1, unsent);
+  hear_again(ends.near.get());
+  EXPECT_TRUE(wait_for(ends.near.get(), false, Deadline(30).ns()));
+  char came = 0;
+  EXPECT_EQ(1u, receive_some(ends.near.get(), &came, 1).bytes);
+  EXPECT_EQ('x', came);
 }
 
 TEST(Socket, AConnectThatFailsSaysWhy) {

@@ -29,6 +29,12 @@ void reset_at_close(int socket) {
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &none, sizeof none);
 }
 
+/// Also where the system does not say.
+bool has_unread(int socket) {
+  int unread = 0;
+  return ioctl(socket, FIONREAD, &unread) != 0 || unread != 0;
+}
+
 }  // namespace
 
 TcpLink::TcpLink(TcpHost& host, uint32_t device, uint32_t rank, Mirror& mirror, Counters& counters)
@@ -234,7 +240,7 @@ bool TcpLink::read() {
     counters_.add(Metric::net_bytes_received, static_cast<uint64_t>(came));
     rest_ += static_cast<size_t>(came);
     take();
-    if (state_ == State::kOpen && chaos_ && chaos_->cuts() && has_read_all()) {
+    if (state_ == State::kOpen && chaos_ && chaos_->cuts() && hears_nothing_more()) {
       host_.shared().add(Metric::chaos_cut);
       cut();
     }
@@ -249,10 +255,14 @@ bool TcpLink::read() {
   return in_.has_delivered();
 }
 
-/// What lies there, or in the system, when the connection is cut is lost, where a reset leaves it to be read.
-bool TcpLink::has_read_all() const {
-  int unread = 0;
-  return !connection_.has_piece() && ioctl(connection_.socket(), FIONREAD, &unread) == 0 && unread == 0;
+/// What the system has acknowledged is lost by a cut, where a reset leaves it to be read; of a peer that leaves it was
+/// the last. So the system takes no more before it is asked for good whether all was read.
+bool TcpLink::hears_nothing_more() const {
+  const int socket = connection_.socket();
+  if (connection_.has_piece() || has_unread(socket) || !stop_hearing(socket)) return false;
+  const bool has_more = has_unread(socket);
+  if (has_more) hear_again(socket);
+  return !has_more;
 }
 
 ssize_t TcpLink::receive() {

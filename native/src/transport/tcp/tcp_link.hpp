@@ -103,7 +103,7 @@ class TcpLink final : private LinkEvents {
   void become(State state);
   void take();
   ssize_t receive();
-  bool has_read_all() const;
+  bool hears_nothing_more() const;
   void send();
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
