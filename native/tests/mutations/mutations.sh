@@ -10,8 +10,10 @@
 # that the pattern matches.
 set -euo pipefail
 
-# A fault may show as waiting for ever: a test may take so long, and ten times what it took without the fault.
-readonly PATIENCE_S=3 SOUND_PATIENCE_S=300
+# A fault may show as waiting for ever: a test may take so long, and ten times what it took without the fault; and of the
+# processors so much, for some wait by looking again and again.
+readonly PATIENCE_S=3 PROCESSOR_S=1 SOUND_PATIENCE_S=300
+readonly BEYOND_PROCESSOR_S=$((128 + 24)) # SIGXCPU
 # What only a meeting of threads shows need not show in each run of a stress test: it may have so many.
 readonly STRESS_RUNS=3
 
@@ -77,7 +79,8 @@ tests_of() {
 # run_tests EXECUTABLE FILTER PATIENCE MUTATION LOG
 run_tests() {
   # Always the small dose; the shell's own word about an abort is of no interest.
-  { LCI_TIER='' LCI_MUTATION=$4 timeout --kill-after=5 "$3" "$build/lci_$1_tests" --gtest_filter="$2" > "$5" 2>&1 < /dev/null; } 2> /dev/null
+  { LCI_TIER='' LCI_MUTATION=$4 timeout --kill-after=5 "$3" prlimit --cpu=$(($3 - PATIENCE_S + PROCESSOR_S)) \
+    "$build/lci_$1_tests" --gtest_filter="$2" > "$5" 2>&1 < /dev/null; } 2> /dev/null
 }
 
 # look_without NAME...: writes down which of their tests pass without a fault, and how long they take, in ms.
@@ -129,7 +132,7 @@ judge() {
       done
       case $code in
         0) complain "$name" "not noticed by $test: $fault"; return 1 ;;
-        124 | 137) late=$((late + 1)) ;;
+        124 | 137 | "$BEYOND_PROCESSOR_S") late=$((late + 1)) ;;
         *) noticed=$((noticed + 1)) ;;
       esac
     done < "$work/$name.tests"
