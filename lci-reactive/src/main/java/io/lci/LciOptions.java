@@ -545,7 +545,9 @@ public final class LciOptions {
      * in real time, too.
      *
      * @param value the scheduler. When it was disposed, everything that needs a time fails with
-     *     {@link io.lci.error.LciClosedException}, except a close, which uses real time
+     *     {@link io.lci.error.LciClosedException}, except a close, which uses real time. An error
+     *     that it throws when an operation or a call takes its deadline back is dropped, as Reactor
+     *     drops errors
      * @return this
      */
     public Builder timer(Scheduler value) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lci.LciOptions;
+import io.lci.internal.UnstoppableTimer.Which;
 import io.lci.internal.core.Ending;
 import io.lci.internal.runtime.RuntimeImpl;
 import io.lci.internal.runtime.Shutdown;
@@ -12,60 +13,38 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
+import reactor.core.Exceptions;
 import reactor.core.scheduler.Scheduler;
 import reactor.test.StepVerifier;
-import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** An end at which something throws is told all the same. */
 class ShutdownTest {
   private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final RuntimeException BROKEN = new IllegalStateException("broken");
 
-  /** A program's own timer, whose tasks cannot be stopped. */
-  private record Unstoppable(VirtualTimeScheduler clock) implements Scheduler {
-    @Override
-    public Disposable schedule(Runnable task) {
-      return clock.schedule(task);
-    }
-
-    @Override
-    public Disposable schedule(Runnable task, long delay, TimeUnit unit) {
-      return clock.schedule(task, delay, unit);
-    }
-
-    @Override
-    public Disposable schedulePeriodically(Runnable task, long first, long next, TimeUnit unit) {
-      return () -> {
-        throw BROKEN;
-      };
-    }
-
-    @Override
-    public long now(TimeUnit unit) {
-      return clock.now(unit);
-    }
-
-    @Override
-    public Worker createWorker() {
-      return clock.createWorker();
-    }
+  static Stream<Throwable> thrown() {
+    return Stream.of(BROKEN, new AssertionError("broken"));
   }
 
-  @Test
-  void aTimerThatThrowsKeepsNobodyWaiting() {
+  @ParameterizedTest
+  @MethodSource("thrown")
+  void aTimerThatThrowsKeepsNobodyWaiting(Throwable thrown) {
     ScriptedCore core = new ScriptedCore();
     LciOptions options =
         LciOptions.builder()
             .invoker(true)
             .closeTimeout(Duration.ZERO)
-            .timer(new Unstoppable(VirtualTimeScheduler.create()))
+            .timer(new UnstoppableTimer(thrown, Which.PERIODIC))
             .build();
     RuntimeImpl runtime = new RuntimeImpl(core.calls, core.layout, 1, options);
     runtime.loops.all.get(0).poll();
-    assertThatThrownBy(runtime::close).isSameAs(BROKEN);
+    assertThatThrownBy(runtime::close).extracting(Exceptions::unwrap).isSameAs(thrown);
     assertThat(runtime.isDisposed()).isTrue();
     assertThat(core.closes).as("the core is closed all the same").isEqualTo(1);
   }

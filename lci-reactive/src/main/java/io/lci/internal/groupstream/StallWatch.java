@@ -4,12 +4,14 @@ package io.lci.internal.groupstream;
 import io.lci.LciRuntime;
 import io.lci.internal.core.Nanos;
 import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.TimerStop;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
+import reactor.util.context.Context;
 
 /** Has a hub look now and then after streams that stand still. Loop only. */
 final class StallWatch {
@@ -45,7 +47,7 @@ final class StallWatch {
     Disposable running = timer;
     if (running != null) {
       timer = null;
-      running.dispose();
+      loop.guarded(() -> TimerStop.of(running, Context.empty()));
     }
   }
 

@@ -15,6 +15,7 @@ import io.lci.internal.lane.Posted;
 import io.lci.internal.lane.SlotTable;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.TimerStop;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.Objects;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
+import reactor.util.context.Context;
 
 /** An operation given to a poster: no subscriber, at most consumers of its outcome and failure. */
 final class DetachedRun extends Drainable implements Submitter, Posted {
@@ -125,8 +127,10 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
   }
 
   private void stopTimer() {
-    if (timer != null) {
-      timer.dispose();
+    Disposable running = timer;
+    if (running != null) {
+      timer = null;
+      loop.guarded(() -> TimerStop.of(running, Context.empty()));
     }
   }
 

@@ -13,6 +13,7 @@ import io.lci.internal.lane.Posted;
 import io.lci.internal.lane.SlotTable;
 import io.lci.internal.loop.Drainable;
 import io.lci.internal.loop.LoopSubscription;
+import io.lci.internal.loop.TimerStop;
 import io.lci.nativebridge.Codes;
 import java.time.Duration;
 import java.util.Objects;
@@ -140,13 +141,19 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     state = State.ENDED;
     failure = error;
     completion = value;
-    if (timer != null) {
-      timer.dispose();
-    }
+    stopTimer();
     if (isCancelled()) {
       discardUnseen();
     }
     purpose.ended(this);
+  }
+
+  private void stopTimer() {
+    Disposable running = timer;
+    if (running != null) {
+      timer = null;
+      loop.guarded(() -> TimerStop.of(running, actual.currentContext()));
+    }
   }
 
   /** Signals success: the item, if any, and the end. */

@@ -9,6 +9,7 @@ import io.lci.nativebridge.NativeMemory;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
+import reactor.core.Exceptions;
 
 /**
  * The end of the core, when no loop is left: the last look at the counters, then the close. Called
@@ -25,10 +26,11 @@ final class CoreEnd implements IntFunction<@Nullable Throwable> {
 
   @Override
   public @Nullable Throwable apply(int timeoutMillis) {
-    RuntimeException thrown = null;
+    Throwable thrown = null;
     try {
       watchdog.dispose();
-    } catch (RuntimeException e) { // the timer may be the user's own
+    } catch (Throwable e) { // the timer may be the user's own
+      Exceptions.throwIfJvmFatal(e);
       thrown = e;
     }
     CoreRuntime core = runtime.core;

@@ -5,6 +5,7 @@ import io.lci.LciRuntime;
 import io.lci.am.Encoder;
 import io.lci.error.LciException;
 import io.lci.internal.core.Thrown;
+import io.lci.internal.loop.TimerStop;
 import io.lci.internal.session.StateTable.State;
 import io.lci.rpc.RpcExchange.Outcome;
 import org.jspecify.annotations.Nullable;
@@ -65,6 +66,7 @@ final class Exchange {
   private Outcome outcome = Outcome.SUCCESS;
   private @Nullable Observed observed;
   private @Nullable Disposable timer;
+  private reactor.util.context.Context timerContext = reactor.util.context.Context.empty();
 
   private Exchange(Session session, Kind kind, String name, boolean opener, OutFrame.Open open) {
     this.session = session;
@@ -127,15 +129,19 @@ final class Exchange {
     observed = by;
   }
 
-  void timer(Disposable by) {
+  /**
+   * @param dropping hears what cannot be told otherwise
+   */
+  void timer(Disposable by, reactor.util.context.Context dropping) {
     timer = by;
+    timerContext = dropping;
   }
 
   void stopTimer() {
     Disposable running = timer;
     if (running != null) {
-      running.dispose();
       timer = null;
+      guarded(() -> TimerStop.of(running, timerContext));
     }
   }
 

@@ -87,7 +87,8 @@ final class Names {
     } else {
       try {
         exchange.timer(
-            owner.later(() -> expired(exchange, awaitMillis), Duration.ofMillis(awaitMillis)));
+            owner.later(() -> expired(exchange, awaitMillis), Duration.ofMillis(awaitMillis)),
+            Context.empty());
       } catch (RuntimeException e) { // it would wait for ever
         Thrown.log(
             e, what -> LOG.warn("{}: the timer takes no waiting", exchange.operation(), what));

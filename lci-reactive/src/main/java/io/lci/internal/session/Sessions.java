@@ -73,7 +73,8 @@ public final class Sessions implements Streams, Rpc {
     Duration deadline = call.deadline();
     if (deadline != null) {
       try {
-        exchange.timer(table.later(() -> expired(exchange, tap, deadline), deadline));
+        exchange.timer(
+            table.later(() -> expired(exchange, tap, deadline), deadline), tap.context());
       } catch (RuntimeException e) { // it was disposed, or is the user's own
         LciException refused =
             TimerRefusal.of(

@@ -106,7 +106,7 @@ final class FakeNet {
    */
   FakeNet(int size, LciOptions options, Random random) {
     this.random = random;
-    LciOptions all = options.mutate().timer(clock).build();
+    LciOptions all = options.timer() == null ? options.mutate().timer(clock).build() : options;
     for (int i = 0; i < size; i++) {
       events.put(i, Sinks.many().replay().all());
       Sessions sessions = new Sessions(runtime(i, size, all), home(i));
