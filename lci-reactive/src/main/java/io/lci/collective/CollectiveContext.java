@@ -10,7 +10,7 @@ import reactor.core.Disposable;
  *
  * <p>{@code dispose} returns at once. Calls and streams under way go on; later ones end with {@link
  * io.lci.error.LciClosedException}. When they have ended, it may be made anew, and is another one:
- * all members must do so equally often.
+ * all members must do so equally often. Where nothing is under way, that is at once.
  *
  * @since 0.1
  */

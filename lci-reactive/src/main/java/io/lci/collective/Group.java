@@ -39,7 +39,7 @@ public interface Group extends Collectives, Disposable {
    *     rank is one of them, and none is there twice
    * @return the group; the same for equal members and key. One that was disposed of is made anew;
    *     its own calls fail with {@link IllegalStateException} until those of the one before are
-   *     over, and loop 0 has heard of its end
+   *     over
    * @throws IllegalArgumentException if the members are none, or not as above
    */
   Group subgroup(long key, int... members);
@@ -117,8 +117,8 @@ public interface Group extends Collectives, Disposable {
    * @param device number of the device that its calls go by, the same on all members
    * @return the context; the same for an equal key and device
    * @throws IllegalArgumentException if this rank has no such device, or the key is the group's own
-   * @throws IllegalStateException if it was disposed of, and calls of it are still under way, or
-   *     its loop has not heard of its end yet
+   * @throws IllegalStateException if it was disposed of, and calls or streams that were subscribed
+   *     to before that have not ended
    * @throws io.lci.error.ResourceExhaustedException beyond 1,024 contexts of a rank, or without
    *     memory: each takes about 4 KiB for each member
    */

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.lci.LciOptions;
 import io.lci.collective.Algorithm;
 import io.lci.collective.CollectiveContext;
+import io.lci.collective.CollectivePlan;
 import io.lci.collective.Collectives;
 import io.lci.collective.DataType;
 import io.lci.collective.ReduceOp;
@@ -201,6 +202,43 @@ class CollectiveCallTest {
     turns(2);
     assertThat(core.forgotten).hasSize(3);
     assertThat(lci.world().context(9)).isNotSameAs(context);
+  }
+
+  /** The end of an earlier call does not end what was asked for meanwhile, and has not begun. */
+  @Test
+  void whatWasAskedForBeforeTheDisposalIsMade() {
+    CollectiveContext context = lci.world().context(9);
+    TestSubscriber<Void> first = begin(context.barrier());
+    long posted = contexts.get(contexts.size() - 1);
+    Vec memory = Vec.longs(new long[1]);
+    CollectivePlan plan = world.plan().broadcast(0, List.of(memory)).build();
+    TestSubscriber<Void> second = TestSubscriber.create();
+    plan.idle() // ends between the tasks of a turn and what the core brings in it
+        .doOnSuccess(
+            none ->
+                elsewhere(
+                    () -> {
+                      context.barrier().subscribe(second);
+                      context.dispose();
+                    }))
+        .subscribe();
+    core.ended(posted, Codes.DONE, 0);
+    turns(3);
+    assertThat(first.isTerminatedComplete()).isTrue();
+    assertThat(second.isTerminated()).isFalse();
+    end(Codes.DONE, 0);
+    assertThat(second.isTerminatedComplete()).isTrue();
+    assertThat(lci.world().context(9)).isNotSameAs(context);
+  }
+
+  private static void elsewhere(Runnable what) {
+    Thread other = new Thread(what);
+    other.start();
+    try {
+      other.join();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test

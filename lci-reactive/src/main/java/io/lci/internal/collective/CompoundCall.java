@@ -52,6 +52,10 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
     if (!asked && isWanted() && !terminated) {
       asked = true;
       ask();
+    } else if (!asked && isOver()) {
+      asked = true;
+      ended = true;
+      context.left();
     }
     if (ended && !isOver()) {
       signal();
@@ -62,6 +66,8 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
     try {
       context.began(kind);
     } catch (RuntimeException e) {
+      ended = true;
+      context.left();
       fail(e);
       return;
     }
@@ -103,6 +109,7 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
     ended = true;
     settled();
     loop.deactivate(this);
+    context.left();
     context.ended();
     schedule();
   }

@@ -16,6 +16,7 @@ import io.lci.internal.post.CollectiveCall;
 import io.lci.internal.post.Outbox;
 import io.lci.nativebridge.Codes;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -32,6 +33,9 @@ final class ContextImpl extends GroupCalls
   private static final long STREAM_STEP = 0x9E37_79B9_7F4A_7C15L;
 
   private static final long STREAM_MIX = 0xBF58_476D_1CE4_E5B9L;
+
+  /** In {@link #subscribed}: nothing leads to the context of the core. It stays below 0. */
+  private static final int FREED = Integer.MIN_VALUE / 2;
 
   private final CoreRuntime core;
   final Groups groups;
@@ -54,16 +58,20 @@ final class ContextImpl extends GroupCalls
 
   private volatile boolean disposed;
 
+  /** Subscriptions whose calls and streams have not ended, begun or not; or {@link #FREED}. */
+  private final AtomicInteger subscribed = new AtomicInteger();
+
   /** Calls that began and did not end. Loop only. */
   private int underWay;
 
-  /** Nothing leads to the context of the core any more. Loop only. */
-  private boolean freed;
+  /** What was asked for before it was disposed of has begun. Loop only. */
+  private boolean hasBegunAll;
 
   private final Drainable end =
       new Drainable() {
         @Override
         protected void drain() {
+          hasBegunAll = true;
           freeIfUnused();
         }
       };
@@ -116,12 +124,12 @@ final class ContextImpl extends GroupCalls
 
   @Override
   <T> Mono<T> make(CollectiveKind kind, Function<Parts, Mono<T>> recipe) {
-    return begin(kind, (loop, actual) -> new CompoundCall<T>(this, actual, kind, recipe));
+    return once(kind, (loop, actual) -> new CompoundCall<T>(this, actual, kind, recipe));
   }
 
   private <T> Mono<T> call(
       CallContent call, Executor order, @Nullable Supplier<? extends T> result) {
-    return begin(
+    return once(
         call.kind(),
         (loop, actual) -> new CollectiveCall<T>(outbox, actual, this, call, order, result));
   }
@@ -137,28 +145,49 @@ final class ContextImpl extends GroupCalls
     return new Flux<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        ContextImpl.this.<T>begin(kind, actual, series);
+        begin(actual, series, refusal(kind.operation())); // its calls are counted one by one
       }
     };
   }
 
-  private <T> Mono<T> begin(CollectiveKind kind, Series<T> one) {
+  private <T> Mono<T> once(CollectiveKind kind, Series<T> call) {
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super T> actual) {
-        ContextImpl.this.<T>begin(kind, actual, one);
+        begin(actual, call, subscribed(kind.operation()));
       }
     };
   }
 
-  private <T> void begin(CollectiveKind kind, CoreSubscriber<? super T> actual, Series<T> series) {
-    if (outbox.loop.isDisposed()) {
-      Operators.error(actual, outbox.loop.closed(kind.operation()));
-    } else if (disposed) {
-      Operators.error(actual, gone(kind.operation()));
+  private <T> void begin(
+      CoreSubscriber<? super T> actual, Series<T> series, @Nullable RuntimeException refusal) {
+    if (refusal != null) {
+      Operators.error(actual, refusal);
     } else {
       series.of(outbox.loop, actual).begin();
     }
+  }
+
+  /** Why nothing can be subscribed to any more, or null. */
+  private @Nullable RuntimeException refusal(String operation) {
+    if (outbox.loop.isDisposed()) {
+      return outbox.loop.closed(operation);
+    }
+    return disposed ? gone(operation) : null;
+  }
+
+  @Override
+  public @Nullable RuntimeException subscribed(String operation) {
+    RuntimeException refusal = refusal(operation);
+    if (refusal == null && subscribed.getAndIncrement() < 0) {
+      return gone(operation);
+    }
+    return refusal;
+  }
+
+  @Override
+  public void left() {
+    subscribed.decrementAndGet();
   }
 
   @Override
@@ -212,7 +241,11 @@ final class ContextImpl extends GroupCalls
   public void dispose() {
     if (!disposed) {
       disposed = true;
-      outbox.loop.execute(() -> outbox.loop.markReady(end)); // behind calls that were made before
+      if (subscribed.compareAndSet(0, FREED)) {
+        free(); // for whoever asks next
+      } else {
+        outbox.loop.execute(() -> outbox.loop.markReady(end)); // behind calls that were made before
+      }
     }
   }
 
@@ -222,16 +255,25 @@ final class ContextImpl extends GroupCalls
   }
 
   private void freeIfUnused() {
-    if (disposed && underWay == 0 && !freed) {
-      freed = true;
-      groups.streams.forget(this);
-      long code = groups.free(this, handle);
-      // Calls that a closing loop gave up are the core's until it closes, and frees the context
-      // with them.
-      if (Codes.isError((int) code) && !core.ending.hasStarted()) {
-        outbox.loop.uncaught(
-            new IllegalStateException("free a context: " + Errors.name(core.calls, (int) code)));
-      }
+    if (!disposed || underWay != 0) {
+      return;
+    }
+    boolean first =
+        hasBegunAll ? subscribed.getAndSet(FREED) >= 0 : subscribed.compareAndSet(0, FREED);
+    if (first) {
+      free();
+    }
+  }
+
+  /** Once. Any thread. */
+  private void free() {
+    groups.streams.forget(this);
+    long code = groups.free(this, handle);
+    // Calls that a closing loop gave up are the core's until it closes, and frees the context
+    // with them.
+    if (Codes.isError((int) code) && !core.ending.hasStarted()) {
+      outbox.loop.uncaught(
+          new IllegalStateException("free a context: " + Errors.name(core.calls, (int) code)));
     }
   }
 
@@ -258,7 +300,7 @@ final class ContextImpl extends GroupCalls
   }
 
   private void begin(String operation) {
-    if (freed) {
+    if (subscribed.get() < 0) {
       throw gone(operation);
     }
     underWay++;
@@ -327,6 +369,7 @@ final class ContextImpl extends GroupCalls
     return new Mono<>() {
       @Override
       public void subscribe(CoreSubscriber<? super Void> actual) {
+        subscribed.getAndIncrement(); // it may outlive its call, which is still counted
         new CollectiveCall<Void>(outbox, actual, ContextImpl.this, part, Runnable::run, null)
             .leavesOut(unwanted)
             .begin();
@@ -347,14 +390,6 @@ final class ContextImpl extends GroupCalls
   }
 
   // For its streams
-
-  @Override
-  public @Nullable RuntimeException refusal(String operation) {
-    if (outbox.loop.isDisposed()) {
-      return outbox.loop.closed(operation);
-    }
-    return disposed ? gone(operation) : null;
-  }
 
   @Override
   public StreamCalls calls(long streamNumber) {

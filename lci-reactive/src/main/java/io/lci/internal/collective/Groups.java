@@ -103,9 +103,7 @@ final class Groups {
     }
     if (known != null) {
       throw new IllegalStateException(
-          known
-              + " was disposed of, and its calls are not over, or its loop has not heard of it yet;"
-              + " then it can be made anew");
+          known + " was disposed of, and its calls are not over; then it can be made anew");
     }
     core.ending.refuse("create context");
     revocations.hear(this::heard); // without a context there is nothing to give up

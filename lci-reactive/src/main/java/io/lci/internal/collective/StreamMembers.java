@@ -14,8 +14,13 @@ public interface StreamMembers {
 
   Group group();
 
-  /** Why nothing can be subscribed any more, or null. Any thread. */
-  @Nullable RuntimeException refusal(String operation);
+  /**
+   * A stream is subscribed to, and {@link #left} follows, unless this returns why not. Any thread.
+   */
+  @Nullable RuntimeException subscribed(String operation);
+
+  /** The stream has ended, or never begins. Before {@link #streamEnded}. Loop only. */
+  void left();
 
   /** A context for the calls of a stream; the same on all members. Loop only. */
   StreamCalls calls(long number);

@@ -69,6 +69,9 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
   public void drain() {
     if (begun == null && !ended && isWanted() && !terminated) {
       start(); // also if its subscriber has left by now: the others count it
+    } else if (begun == null && !ended && isOver()) {
+      ended = true;
+      members.left();
     }
     Begun<T> now = begun;
     if (now != null && !ended) {
@@ -96,6 +99,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
     } catch (RuntimeException e) {
       ended = true;
       failure = e;
+      members.left();
       return;
     }
     loop.activate(this);
@@ -305,6 +309,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
     delivery.end(reason);
     loop.deactivate(this);
     hub.close(members.id(), now.number);
+    members.left();
     members.streamEnded();
     schedule();
   }

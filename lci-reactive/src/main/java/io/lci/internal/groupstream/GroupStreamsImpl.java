@@ -99,7 +99,7 @@ final class GroupStreamsImpl implements GroupStreams {
     return new Flux<>() {
       @Override
       public void subscribe(CoreSubscriber<? super R> actual) {
-        RuntimeException refusal = members.refusal(plan.shape().operation());
+        RuntimeException refusal = members.subscribed(plan.shape().operation());
         if (refusal != null) {
           Operators.error(actual, refusal);
         } else {

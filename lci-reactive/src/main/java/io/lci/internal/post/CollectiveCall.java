@@ -48,6 +48,9 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
     /** A call that began has ended. */
     void ended();
 
+    /** Its call has ended, or never begins. Before {@link #ended}. */
+    void left();
+
     /** A call fails here before the core has it: the others would wait for it. */
     void giveUp();
 
@@ -102,6 +105,9 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
     if (!began && isWanted() && !terminated) {
       began = true;
       ask();
+    } else if (!began && isOver()) {
+      began = true;
+      owner.left();
     }
     if (ended && !isOver()) {
       loop.deactivate(this);
@@ -125,6 +131,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
     try {
       owner.began(data.kind());
     } catch (RuntimeException e) {
+      owner.left();
       fail(e);
       return;
     }
@@ -155,6 +162,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
     if (!ended) {
       ended = true;
       failure = reason;
+      owner.left();
       owner.ended();
       schedule();
     }
