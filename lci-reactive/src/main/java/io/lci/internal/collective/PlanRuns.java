@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 
@@ -69,8 +70,9 @@ final class PlanRuns extends LoopSubscription<Long> {
   private void subscribe() {
     if (source == null && isWanted()) {
       loop.activate(this);
-      source = new Source();
-      Flux.from(ticks).subscribe(source);
+      Source made = new Source();
+      source = made;
+      guarded(() -> Flux.from(ticks).subscribe(made));
     }
   }
 
@@ -86,11 +88,18 @@ final class PlanRuns extends LoopSubscription<Long> {
         && failure == null
         && begun.size() < most) {
       asked = true;
-      try {
-        source.request(1);
-      } catch (RuntimeException e) {
-        failed(e);
-      }
+      Source from = source;
+      guarded(() -> from.request(1));
+    }
+  }
+
+  /** The program's code must not throw there; whoever waits for its ticks is to hear of it. */
+  private void guarded(Runnable step) {
+    try {
+      step.run();
+    } catch (Throwable e) {
+      Exceptions.throwIfJvmFatal(e);
+      failed(e);
     }
   }
 
@@ -107,7 +116,7 @@ final class PlanRuns extends LoopSubscription<Long> {
   public void onCancel() {
     loop.deactivate(this);
     if (source != null) {
-      source.cancel();
+      loop.guarded(source::cancel);
     }
   }
 
@@ -121,6 +130,10 @@ final class PlanRuns extends LoopSubscription<Long> {
 
   private void ticked() {
     if (isOver() || failure != null) {
+      return;
+    }
+    if (!asked) { // there may be no memory for its run, nor room for those that follow
+      failed(Exceptions.failWithOverflow("more ticks came than were asked for"));
       return;
     }
     asked = false;
