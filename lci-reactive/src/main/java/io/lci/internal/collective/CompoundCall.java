@@ -49,7 +49,7 @@ final class CompoundCall<T> extends LoopSubscription<T> implements Parts {
 
   @Override
   public void drain() {
-    if (!asked && isWanted() && !terminated) {
+    if (!asked && isWanted()) {
       asked = true;
       ask();
     } else if (!asked && isOver()) {

@@ -67,7 +67,7 @@ final class GroupStream<T, R> extends LoopSubscription<R> implements Courier.Sen
 
   @Override
   public void drain() {
-    if (begun == null && !ended && isWanted() && !terminated) {
+    if (begun == null && !ended && isWanted()) {
       start(); // also if its subscriber has left by now: the others count it
     } else if (begun == null && !ended && isOver()) {
       ended = true;

@@ -102,7 +102,7 @@ public final class CollectiveCall<T> extends LoopSubscription<T> implements Subm
 
   @Override
   public void drain() {
-    if (!began && isWanted() && !terminated) {
+    if (!began && isWanted()) {
       began = true;
       ask();
     } else if (!began && isOver()) {
