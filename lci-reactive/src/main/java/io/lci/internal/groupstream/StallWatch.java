@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
+import reactor.core.Exceptions;
 import reactor.util.context.Context;
 
 /** Has a hub look now and then after streams that stand still. Loop only. */
@@ -37,7 +38,8 @@ final class StallWatch {
                 .timer()
                 .schedulePeriodically(
                     () -> loop.execute(look::run), nanos, nanos, TimeUnit.NANOSECONDS);
-      } catch (RuntimeException e) { // it was disposed, or is the user's own
+      } catch (Throwable e) { // it was disposed, or is the user's own
+        Exceptions.throwIfJvmFatal(e);
         LOG.debug("streams that stand still are not reported", e);
       }
     }

@@ -23,7 +23,7 @@ public final class TimerRefusal {
    *     wait, or is the user's own, with the code {@code error_argument}
    */
   public static LciException of(
-      BiFunction<String, String, Detail> detail, Scheduler timer, RuntimeException reason) {
+      BiFunction<String, String, Detail> detail, Scheduler timer, Throwable reason) {
     LciException error =
         reason instanceof RejectedExecutionException && timer.isDisposed()
             ? new LciClosedException(

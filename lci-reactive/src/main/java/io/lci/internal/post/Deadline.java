@@ -46,7 +46,7 @@ final class Deadline {
   }
 
   /** Nobody would tell that the time is over. */
-  static LciException refused(Outbox outbox, Destination target, Op op, RuntimeException reason) {
+  static LciException refused(Outbox outbox, Destination target, Op op, Throwable reason) {
     return TimerRefusal.of(
         (code, hint) -> outbox.failures.detail(target, code, op + ": " + hint),
         outbox.core.timer(),

@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
+import reactor.core.Exceptions;
 import reactor.util.context.Context;
 
 /** An operation given to a poster: no subscriber, at most consumers of its outcome and failure. */
@@ -77,7 +78,8 @@ final class DetachedRun extends Drainable implements Submitter, Posted {
     if (deadline != null) {
       try {
         timer = Deadline.start(outbox, deadline, () -> deadlinePassed(target, deadline));
-      } catch (RuntimeException e) { // it was disposed, or is the user's own
+      } catch (Throwable e) { // it was disposed, or is the user's own
+        Exceptions.throwIfJvmFatal(e);
         abandoned(Deadline.refused(outbox, target, op, e));
         return;
       }

@@ -20,6 +20,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
+import reactor.core.Exceptions;
 
 /**
  * One operation on its way: in the array, parked while it is refused, posted; ended exactly once.
@@ -126,7 +127,8 @@ final class OpAttempt<T> extends LoopSubscription<T> implements Submitter, Poste
     if (deadline != null) {
       try {
         timer = Deadline.start(outbox, deadline, () -> deadlinePassed(deadline));
-      } catch (RuntimeException e) { // it was disposed, or is the user's own
+      } catch (Throwable e) { // it was disposed, or is the user's own
+        Exceptions.throwIfJvmFatal(e);
         end(Deadline.refused(outbox, target, op, e), null);
         return;
       }

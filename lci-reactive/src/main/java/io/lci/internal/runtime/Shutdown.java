@@ -123,7 +123,8 @@ public final class Shutdown {
     try {
       limits.add(
           clock.schedule(() -> by(System.nanoTime()), Nanos.of(limit), TimeUnit.NANOSECONDS));
-    } catch (RuntimeException refused) { // a program's own scheduler, or one that was disposed of
+    } catch (Throwable refused) { // a program's own scheduler, or one that was disposed of
+      Exceptions.throwIfJvmFatal(refused);
       LOG.debug("only real time ends the graceful part of the close", refused);
     }
   }

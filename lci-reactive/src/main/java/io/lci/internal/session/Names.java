@@ -20,6 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
+import reactor.core.Exceptions;
 import reactor.util.context.Context;
 
 /** The streams that this rank publishes, and the peers that wait for one. */
@@ -89,7 +90,8 @@ final class Names {
         exchange.timer(
             owner.later(() -> expired(exchange, awaitMillis), Duration.ofMillis(awaitMillis)),
             Context.empty());
-      } catch (RuntimeException e) { // it would wait for ever
+      } catch (Throwable e) { // it would wait for ever
+        Exceptions.throwIfJvmFatal(e);
         Thrown.log(
             e, what -> LOG.warn("{}: the timer takes no waiting", exchange.operation(), what));
         refuse(exchange, ", and cannot wait for it: its timer takes nothing");

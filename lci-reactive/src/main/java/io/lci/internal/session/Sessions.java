@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
@@ -75,7 +76,8 @@ public final class Sessions implements Streams, Rpc {
       try {
         exchange.timer(
             table.later(() -> expired(exchange, tap, deadline), deadline), tap.context());
-      } catch (RuntimeException e) { // it was disposed, or is the user's own
+      } catch (Throwable e) { // it was disposed, or is the user's own
+        Exceptions.throwIfJvmFatal(e);
         LciException refused =
             TimerRefusal.of(
                 (code, hint) -> WireError.detail(exchange.operation(), call.rank(), code, hint),

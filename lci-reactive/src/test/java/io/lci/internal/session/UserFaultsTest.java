@@ -17,6 +17,7 @@ import io.lci.error.OperationCancelledException;
 import io.lci.error.PeerFailedException;
 import io.lci.error.RemoteException;
 import io.lci.error.ResourceExhaustedException;
+import io.lci.internal.RefusingTimer;
 import io.lci.internal.Unspeakable;
 import io.lci.rpc.CallOptions;
 import io.lci.rpc.RpcExchange;
@@ -506,6 +507,30 @@ class UserFaultsTest {
         .hasCauseInstanceOf(RejectedExecutionException.class);
     assertThat(ended).containsExactly(RpcExchange.Outcome.ERROR);
     assertThat(net.sent).isEmpty();
+  }
+
+  /** Not of the kind that schedulers throw. */
+  @Test
+  void anErrorOfTheTimerIsTold() {
+    LciOptions options = LciOptions.builder().timer(new RefusingTimer(true)).build();
+    FakeNet net = new FakeNet(2, options, null);
+    net.keepsUncaught = true;
+    net.rank(1).serve("f", RpcHandler.response(m -> Mono.never()));
+    Heard<Message> call = new Heard<>(1);
+    CallOptions second = CallOptions.builder().deadline(Duration.ofSeconds(1)).build();
+    net.rank(0).requestResponse(1, "f", Payload.empty(), second).subscribe(call);
+    Heard<Integer> stream = new Heard<>(1);
+    SubscribeOptions minute =
+        SubscribeOptions.builder().awaitPublisher(Duration.ofMinutes(1)).build();
+    net.rank(0).subscribe(1, "s", Codec.INT, minute).subscribe(stream);
+    net.run();
+    assertThat(call.error)
+        .hasMessageContaining("the timer takes no deadline")
+        .hasCause(RefusingTimer.THROWN);
+    assertThat(stream.error)
+        .isInstanceOf(NoSuchStreamException.class)
+        .hasMessageContaining("cannot wait for it");
+    assertThat(net.open(0) + net.open(1)).isZero();
   }
 
   @Test
