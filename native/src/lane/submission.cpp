@@ -71,7 +71,9 @@ int Lane::submit(lci_descriptor& op, Device& device) {
     }
   }
   if (op.op == LCI_OP_RECV) op.flags |= LCI_FLAG_SIGNAL;  // its status comes as a record, always
-  if (!unless_no_memory([this] { make_room(); })) {
+  if (op.op == LCI_OP_COLLECTIVE) {
+    make_room();  // else the batch ends here: the next call of its context would take its number
+  } else if (!unless_no_memory([this] { make_room(); })) {
     return fail(LCI_ERR_NO_MEMORY, "post: no memory for the record of the operation's end");
   }
   lci_status done;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/collectives.hpp"
+#include "support/lane_driver.hpp"
 #include "support/shortage.hpp"
 #include "support/threads.hpp"
 
@@ -171,6 +172,33 @@ TEST_P(NoMemoryCall, EndsOnAllWhoLive) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, NoMemoryCall, testing::ValuesIn(kCollectiveKinds));
+
+// A call that a lane does not make keeps its number: the next one of its context is not made in its place.
+TEST(NoMemoryCall, OfOneBeforeAnotherInABatch) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2);
+    GroupContext group(job, {0, 1});
+    LaneDriver lane(job, 0);
+    lci_descriptor barrier{};
+    barrier.op = LCI_OP_COLLECTIVE;
+    barrier.port = LCI_COLLECTIVE_BARRIER;
+    ASSERT_EQ(LCI_DONE, lci_context_id(group.members[0].context, &barrier.tag));
+    barrier.outcome = LCI_RETRY;
+    const lci_descriptor &first = lane.add(barrier), &second = lane.add(barrier);
+    shortage.during([&] { lane.enter(); });
+    EXPECT_TRUE(first.outcome == LCI_POSTED || second.outcome != LCI_POSTED)
+        << "outcomes " << first.outcome << " and " << second.outcome;
+    const uint32_t calls = lane.control().in_flight;
+    for (uint32_t i = 0; i < calls; ++i) EXPECT_EQ(LCI_POSTED, group.post(1)) << lci_last_error();
+    lane.control().submit_count = 0;
+    uint32_t ended = 0;
+    for (const lci::test::Deadline limit(30); ended < calls && !limit.passed(); lci_progress(job.device(1))) {
+      lane.enter();
+      ended += lane.read([](const lci_record& record) { EXPECT_EQ(LCI_DONE, record.code); });
+    }
+    EXPECT_EQ(calls, ended);
+  });
+}
 
 }  // namespace
 }  // namespace lci_test
