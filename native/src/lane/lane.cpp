@@ -111,7 +111,11 @@ void Lane::retire() {
 
 Lane::~Lane() {
   retire();
-  take_pushed();
+  if (!taken_) taken_ = pushed_.take_all_in_order();
+  while (const Pushed* node = taken_) {
+    taken_ = node->next;
+    delete node;
+  }
   KeptRanges::shared().put_back(block_range_);
 }
 
