@@ -65,6 +65,7 @@ void Collectives::adopt_opened() {
 void Collectives::end_ended() {
   if (!some_ended_.load(std::memory_order_relaxed)) return;
   some_ended_.exchange(false, std::memory_order_acq_rel);
+  adopt_opened();  // one of those may have been opened since the last look
   table_.for_each([this](ContextState& state) {
     const uint32_t cause = state.context->revoked();
     if (cause == 0) return;
