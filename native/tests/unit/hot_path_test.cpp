@@ -46,7 +46,10 @@ void* __libc_memalign(size_t alignment, size_t size);
 
 void* malloc(size_t size) {
   ++allocations;
-  if (lci_test::refused_allocation != 0 && --lci_test::refused_allocation == 0) return nullptr;
+  if (lci_test::refused_allocation != 0 && --lci_test::refused_allocation == 0) {
+    lci_test::refused_allocations.fetch_add(1);
+    return nullptr;
+  }
   return __libc_malloc(size);
 }
 void* calloc(size_t count, size_t size) {

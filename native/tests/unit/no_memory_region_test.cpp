@@ -15,6 +15,7 @@
 #include "rma/copy_guard.hpp"
 #include "support/rma_job.hpp"
 #include "support/shortage.hpp"
+#include "support/threads.hpp"
 
 namespace lci_test {
 namespace {
@@ -148,25 +149,25 @@ TEST(NoMemoryRegion, TheEndOfARegistrationWaitsForCopies) {
   std::array<uint64_t, 8> words{};
   lci_memory* region = nullptr;
   ASSERT_EQ(LCI_DONE, lci_memory_register(job.runtime(0), words.data(), sizeof words, &region)) << lci_last_error();
-  std::atomic<bool> begun{false}, ended{false};
-  uint64_t left = 1;
+  std::atomic<bool> ended{false};
   std::thread ending;
   {
     const lci::CopyGuard copying(copy_words(*job.runtime(0)->runtime));
+    const uint64_t before = refused_allocations.load();
     ending = std::thread([&] {
-      begun.store(true);
       refused_allocation = 1;
       const int code = lci_memory_deregister(region);
-      left = std::exchange(refused_allocation, 0);
+      refused_allocation = 0;
       ended.store(true);
       EXPECT_EQ(LCI_DONE, code) << lci_last_error();
     });
-    while (!begun.load()) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const lci::test::Deadline deadline(60);
+    while (refused_allocations.load() == before && !deadline.passed()) std::this_thread::yield();
+    EXPECT_LT(before, refused_allocations.load()) << "there was memory to note the copy";
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it could end now
     EXPECT_FALSE(ended.load());
   }
   ending.join();
-  EXPECT_EQ(0u, left) << "there was memory to note the copy";
   EXPECT_EQ(0u, job.runtime(0)->runtime->regions().count());
   EXPECT_EQ(0u, job.runtime(0)->runtime->regions().retired()) << "its index is free again";
 }
