@@ -34,7 +34,8 @@ class Bootstrap {
   /// 16 random hexadecimal digits, the same on all ranks, different for every generation of runtimes of the job. Rank 0
   /// knows it at once, others when they have come through a barrier.
   virtual const std::string& job_id() const = 0;
-  /// Shared secret of the job.
+  /// Shared secret of the job. Zeros: there is none, and its ranks are on one host, where other hosts do not reach
+  /// them.
   virtual const std::array<uint8_t, 32>& secret() const = 0;
   /// Whether none but ranks know it, as far as that is the bootstrap's affair.
   virtual bool keeps_secret() const { return true; }

@@ -224,18 +224,21 @@ TEST(SealKey, IsAnotherForEachSideConnectionAndPlace) {
   EXPECT_NE(key.bytes, key_of(binding, CallSide::kCaller, elsewhere).bytes) << "who changes the verdict gains nothing";
 }
 
-int create_sealed(const std::string& library, const lci_test::Attributes& more = {}) {
+int create_over_tcp(const lci_test::Attributes& attributes) {
   lci_attrs* attrs = nullptr;
   EXPECT_EQ(LCI_DONE, lci_attrs_create(&attrs));
   EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, "transport", "tcp"));
-  EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, "net_security", "sealed"));
-  EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, "crypto_library", library.c_str()));
-  for (const auto& [name, value] : more) EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, name.c_str(), value.c_str()));
+  for (const auto& [name, value] : attributes) EXPECT_EQ(LCI_DONE, lci_attrs_set(attrs, name.c_str(), value.c_str()));
   lci_runtime* runtime = nullptr;
   const int code = lci_runtime_create(attrs, nullptr, 0, &runtime);
   if (runtime) lci_runtime_close(runtime, 1000);
   lci_attrs_free(attrs);
   return code;
+}
+
+int create_sealed(const std::string& library, lci_test::Attributes more = {}) {
+  more.insert(more.end(), {{"net_security", "sealed"}, {"crypto_library", library}});
+  return create_over_tcp(more);
 }
 
 TEST(SealedJob, WithoutALibraryItIsRefusedNotWeakened) {
@@ -252,6 +255,20 @@ TEST(SealedJob, WithoutASecretItIsRefused) {
   EXPECT_EQ(LCI_ERR_BOOTSTRAP,
             create_sealed(
                 "", {{"bootstrap", "tcp"}, {"job_root", port.address().text()}, {"job_rank", "0"}, {"job_size", "1"}}));
+  EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("LCI_SECRET_FILE")) << lci_last_error();
+}
+
+// Its ranks know each other by nothing: they must not be where others reach them.
+TEST(JobWithoutASecret, ListensOnLoopbackAlone) {
+  for (const auto& [address, code] : {std::pair{"127.0.0.1", LCI_DONE}, {"0.0.0.0", LCI_ERR_BOOTSTRAP}}) {
+    const test::HeldPort port;
+    EXPECT_EQ(code, create_over_tcp({{"bootstrap", "tcp"},
+                                     {"job_root", port.address().text()},
+                                     {"job_rank", "0"},
+                                     {"job_size", "1"},
+                                     {"net_address", address}}))
+        << address << ": " << lci_last_error();
+  }
   EXPECT_NE(std::string::npos, std::string(lci_last_error()).find("LCI_SECRET_FILE")) << lci_last_error();
 }
 

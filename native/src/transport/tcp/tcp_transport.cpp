@@ -92,6 +92,16 @@ int TcpTransport::prepare_seals() {
   return CryptoLibrary::load(crypto_file_, &crypto_);
 }
 
+/// Whoever reaches a rank of a job without a secret could be any other one.
+int TcpTransport::check_secret(const SocketAddress& listens_at) const {
+  if (identity_.secret != decltype(identity_.secret){} || listens_at.is_loopback()) return LCI_DONE;
+  return fail(
+      LCI_ERR_BOOTSTRAP,
+      "create runtime: other hosts reach %s, where this rank would listen, and there is no secret: anybody could "
+      "be one of its peers. Give all ranks the same LCI_SECRET_FILE (mode 0600), or start by ./lci run --hosts",
+      listens_at.host().c_str());
+}
+
 int TcpTransport::describe(TransportAddress* out) {
   if (const int code = prepare_seals(); code != LCI_DONE) return code;
   identity_.secret = bootstrap_.secret();
@@ -102,6 +112,7 @@ int TcpTransport::describe(TransportAddress* out) {
   std::string host = listen_at_.empty() ? bootstrap_.address_of_this_host() : listen_at_;
   if (host.empty()) host = "127.0.0.1";
   if (const int code = door_.open(host, &address); code != LCI_DONE) return code;
+  if (const int code = check_secret(socket_address(address)); code != LCI_DONE) return code;
   address.incarnation = identity_.incarnation;
   *out = encode(address);
   return LCI_DONE;

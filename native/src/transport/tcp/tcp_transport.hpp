@@ -100,6 +100,7 @@ class TcpTransport final : public Transport, private TcpHost {
   SharedCounters& shared() override { return shared_; }
   const ChaosPlan* chaos() const override { return chaos_; }
   int prepare_seals();
+  int check_secret(const SocketAddress& listens_at) const;
   uint64_t barriers() override { return own_barriers_->load(std::memory_order_acquire); }
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
