@@ -18,7 +18,9 @@ std::optional<std::string_view> PmiAnswer::word(std::string_view key) const {
 }
 
 int PmiAnswer::refuse(const char* title, const char* asked) const {
-  std::string shown = text_.substr(0, 120);
+  std::string shown = text_.substr(0, text_.find("value="));  // it may have the job's secret
+  if (shown.size() != text_.size()) shown += "value=...";
+  shown.resize(std::min<size_t>(shown.size(), 120));
   std::replace_if(
       shown.begin(), shown.end(), [](char each) { return each < ' ' || each > '~'; }, '?');
   return fail(LCI_ERR_BOOTSTRAP, "%s: asked for %s, the launcher answers \"%s\"", title, asked, shown.c_str());

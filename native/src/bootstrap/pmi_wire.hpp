@@ -47,7 +47,7 @@ class PmiAnswer {
   std::optional<std::string_view> word(std::string_view key) const;
   bool is(std::string_view command) const { return word("cmd") == command; }
   bool succeeded() const { return word("rc") == "0"; }
-  /// LCI_ERR_BOOTSTRAP, with the answer as far as it can be printed.
+  /// LCI_ERR_BOOTSTRAP, with the answer as far as it can be printed, and may be: without a value.
   int refuse(const char* title, const char* asked) const;
 
  private:

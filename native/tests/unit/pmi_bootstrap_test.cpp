@@ -139,6 +139,17 @@ TEST_P(Pmi, WhatFailsAtTheLauncherIsAnError) {
   }
 }
 
+// Such as the job's secret, in an answer that is out of step.
+TEST_P(Pmi, AnErrorTellsNoValue) {
+  FakePmiLauncher launcher(GetParam(), 1);
+  const auto bootstrap = open(launcher.settings(0));
+  launcher.answer(fence(),
+                  framed(either("cmd=get_result value=5.secret", "cmd=kvs-get-response;value=5.secret;rc=0;")));
+  expect_barrier(*bootstrap, LCI_ERR_BOOTSTRAP,
+                 either("cmd=get_result value=...\"", "cmd=kvs-get-response;value=...\""));
+  EXPECT_EQ(std::string::npos, std::string(last_error()).find("secret")) << last_error();
+}
+
 TEST_P(Pmi, NonsenseIsRefused) {
   using Cases = std::vector<std::pair<std::string, std::string>>;
   const Cases of_1 = {{"hello\n", "answers \"hello\""},
