@@ -24,7 +24,7 @@ import reactor.test.subscriber.TestSubscriber;
  */
 @ExtendWith(LciLeakCheck.class)
 class BadRequestsTest {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration LIMIT = Duration.ofSeconds(60);
 
   private static Named<Function<CollectiveContext, Flux<?>>> call(
       String name, Function<CollectiveContext, Flux<?>> call) {

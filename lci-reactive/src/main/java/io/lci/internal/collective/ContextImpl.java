@@ -239,13 +239,12 @@ final class ContextImpl extends GroupCalls
 
   @Override
   public void dispose() {
-    if (!disposed) {
-      disposed = true;
-      if (subscribed.compareAndSet(0, FREED)) {
-        free(); // for whoever asks next
-      } else {
-        outbox.loop.execute(() -> outbox.loop.markReady(end)); // behind calls that were made before
-      }
+    boolean known = disposed;
+    disposed = true;
+    if (subscribed.compareAndSet(0, FREED)) {
+      free(); // for whoever asks next, also behind another thread that is in here
+    } else if (!known) {
+      outbox.loop.execute(() -> outbox.loop.markReady(end)); // behind calls that were made before
     }
   }
 

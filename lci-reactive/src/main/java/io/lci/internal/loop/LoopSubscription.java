@@ -85,7 +85,7 @@ public abstract class LoopSubscription<T> extends Drainable implements Subscript
       loop.execute(this);
       return;
     }
-    if (!wanted) {
+    if (!wanted && !badRequest && cancelled == 0) {
       wanted = true;
     }
     if (isDrivenHere()) {
