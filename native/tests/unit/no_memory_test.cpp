@@ -218,12 +218,26 @@ TEST(NoMemory, OfTheBacklogWhereAnnouncementsHoldItBack) {
   backlog_at_every_allocation("rings");
 }
 
-// A loop that was refused posts again when it is told to: it is told, now or in a later pass.
+// A loop that was refused posts again when it is told to: it is told, now or in a later pass. Its first operation made
+// room for 64 records, which those of its receives take by then.
 TEST(NoMemory, ToTellWhoWasRefused) {
   at_every_allocation([](Shortage& shortage) {
-    constexpr uint64_t kMessages = 40;
+    constexpr uint64_t kMessages = 40, kReceives = 64;
     Job job(2, kFewPackets);
     LaneDriver lane(job, 0);
+    std::vector<uint64_t> in;
+    in.reserve(kReceives);
+    const uint32_t all = lane.control().flags;
+    const auto receive = [&] {
+      lane.control().flags = LCI_ENTER_POST;
+      in.push_back(0);
+      lci_descriptor& op = lane.add(operation(LCI_OP_RECV, 1, 0, in.size(), &in.back(), sizeof in.back()));
+      lane.enter();
+      EXPECT_EQ(LCI_POSTED, op.outcome);
+      lane.control().submit_count = 0;
+      lane.control().flags = all;
+    };
+    while (in.size() + 1 < kReceives) receive();
     lci_comp* arrived = make_queue(job.runtime(1));
     ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", arrived, 4, 4000)) << lci_last_error();
     uint64_t posted = 0, expected = 0;
@@ -238,6 +252,7 @@ TEST(NoMemory, ToTellWhoWasRefused) {
       lane.read([&](const lci_record& record) { room |= record.kind == LCI_RECORD_WRITABLE; });
     };
     const auto receiver = [&] {
+      if (!room && in.size() < kReceives) receive();
       lci_progress(job.device(1));
       lci_status status{};
       if (lci_queue_pop(arrived, &status) != LCI_DONE) return;
@@ -246,6 +261,14 @@ TEST(NoMemory, ToTellWhoWasRefused) {
     };
     exchange_until([&] { return expected == kMessages; }, shortage, receiver, sender);
     EXPECT_EQ(kMessages, expected) << posted << " posted; was told of room: " << room;
+    uint64_t sent = 0;
+    for (int i = 0; i < 10'000 && lane.control().in_flight != 0; ++i) {
+      if (sent < in.size() && lci_post_send(job.device(1), 0, sent + 1, &sent, sizeof sent, nullptr, 0) == LCI_DONE)
+        ++sent;
+      lci_progress(job.device(1));
+      sender();
+    }
+    EXPECT_EQ(0u, lane.control().in_flight);
   });
 }
 
