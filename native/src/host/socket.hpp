@@ -45,10 +45,10 @@ void keep_alive(int socket, uint64_t patience_ns);
 /// The opposite: whatever is not acknowledged is tried for as long as the system does.
 void stop_keeping_alive(int socket);
 
-/// What comes is dropped, as if it were lost on its way, so that its system does not acknowledge it. Whether it is so
-/// now.
+/// Drops the bytes that come, as if they were lost on their way, so that the system does not acknowledge them. False if
+/// it cannot.
 bool stop_hearing(int socket);
-/// The opposite: what was dropped is sent once more.
+/// The opposite: the peer's system sends again the bytes that were dropped.
 void hear_again(int socket);
 
 /// Sends without waiting for more to send.

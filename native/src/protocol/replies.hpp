@@ -24,7 +24,7 @@ class Replies final : public Protocol {
   bool read_request(Link& link, const MessageHeader& header, uint64_t* word) const;
   /// The request was discarded: its sender waits in vain, but not for the room.
   void decline(Link& link, uint64_t word);
-  /// The same of so many whose replies would have gone to a port. What finds no memory throws, and has changed nothing.
+  /// The same of so many whose replies would have gone to a port. Without memory it throws, and has changed nothing.
   void decline(Link& link, uint16_t port, uint32_t count);
   void handle_declined(Link& link, const MessageHeader& header);
 

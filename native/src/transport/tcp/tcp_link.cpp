@@ -255,8 +255,8 @@ bool TcpLink::read() {
   return in_.has_delivered();
 }
 
-/// What the system has acknowledged is lost by a cut, where a reset leaves it to be read; of a peer that leaves it was
-/// the last. So the system takes no more before it is asked for good whether all was read.
+/// A cut loses bytes that the system has acknowledged and this link has not read, such as the goodbye of a peer that
+/// leaves. So the system stops taking bytes before the last look.
 bool TcpLink::hears_nothing_more() const {
   const int socket = connection_.socket();
   if (connection_.has_piece() || has_unread(socket) || !stop_hearing(socket)) return false;

@@ -92,7 +92,7 @@ int TcpTransport::prepare_seals() {
   return CryptoLibrary::load(crypto_file_, &crypto_);
 }
 
-/// Whoever reaches a rank of a job without a secret could be any other one.
+/// Without a secret anybody who reaches a rank could say that it is another rank of the job.
 int TcpTransport::check_secret(const SocketAddress& listens_at) const {
   if (identity_.secret != decltype(identity_.secret){} || listens_at.is_loopback()) return LCI_DONE;
   return fail(

@@ -64,7 +64,7 @@ final class ContextImpl extends GroupCalls
   /** Calls that began and did not end. Loop only. */
   private int underWay;
 
-  /** What was asked for before it was disposed of has begun. Loop only. */
+  /** All calls that were asked for before the disposal have begun. Loop only. */
   private boolean hasBegunAll;
 
   private final Drainable end =
