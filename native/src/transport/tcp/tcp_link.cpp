@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
+#include "host/socket.hpp"
 
 namespace lci {
 namespace {
