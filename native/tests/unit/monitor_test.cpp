@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <thread>
@@ -192,6 +194,21 @@ TEST_F(MonitorTest, ADeathIsFoundByWhoeverLooksSeldom) {
   }
 }
 
+// The system gave a call up soon after the last look: from then on nobody was asked.
+TEST_F(MonitorTest, ACallThatEndedWhileNobodyLookedIsNoSilenceSince) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor monitor(self_, address, 1, kPatience);
+  const int call = lci_test::next_descriptor();
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
+  const int soon = 100;  // ms
+  ASSERT_EQ(0, setsockopt(call, IPPROTO_TCP, TCP_USER_TIMEOUT, &soon, sizeof soon));
+  pollfd ended{call, 0, 0};
+  ASSERT_EQ(1, poll(&ended, 1, 60'000)) << "the system has given it up";
+  EXPECT_EQ(Monitor::Finding::kNothing, monitor.look(now_ += 60 * kSecond));
+  EXPECT_EQ(Monitor::Finding::kNothing, monitor.look(now_ += kSecond / 50)) << "it is called again";
+}
+
 // Its goodbye may not have been read.
 TEST_F(MonitorTest, ARankWhoseConnectionBrokeElsewhereIsGivenItsTimeAlsoIfItRefuses) {
   Monitor monitor(self_, address_, 1, kPatience, Known::kWasThere);
@@ -209,6 +226,33 @@ TEST_F(MonitorTest, ARankOfAHostThatIsSilentIsGivenLess) {
   ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
   ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_ + 2 * kSecond - 1));
   EXPECT_EQ(Monitor::Finding::kGone, monitor.look(now_ + 2 * kSecond));
+}
+
+TEST_F(MonitorTest, ARankWhoseHostAnswersAgainIsGivenAllItsTime) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor monitor(self_, address, 1, kPatience, Known::kHostSilent);
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_));
+  monitor.host_answers();
+  EXPECT_EQ(Monitor::Finding::kNothing, monitor.look(now_ + 12 * kSecond - 1));
+  EXPECT_EQ(Monitor::Finding::kGone, monitor.look(now_ + 12 * kSecond));
+}
+
+// Its port may have no room for another connection; what a link acknowledges comes from a host that is there.
+TEST_F(MonitorTest, WhatALinkAcknowledgesIsASignOfLife) {
+  const Silent silent;
+  const TcpAddress address = silent.address();
+  Monitor monitor(self_, address, 1, kPatience);
+  monitor.was_there(1);  // long ago
+  ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_ += 60 * kSecond)) << "its silence begins now";
+  for (int i = 0; i < 100; ++i) {
+    monitor.was_there(now_ += 11 * kSecond);
+    ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_)) << i;
+  }
+  const uint64_t last = now_;
+  monitor.was_there(last - 20 * kSecond);
+  ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
+  EXPECT_EQ(last + 12 * kSecond, now_) << "an older sign changes nothing";
 }
 
 TEST_F(MonitorTest, AnotherProcessAtItsAddressIsNotTheRank) {
@@ -264,6 +308,17 @@ TEST_F(MonitorTest, ARankThatHasProvedItselfMayHangUpForEver) {
     std::vector<Caller> callers;
     if (door_.has_callers(kMonitorDevice)) door_.take_callers(kMonitorDevice, &callers);
     calls += static_cast<int>(callers.size());
+  }
+}
+
+// Another program had its port for a while; a link shows that the rank is there.
+TEST_F(MonitorTest, ARankWhoseLinkLivesMayHangUpForEver) {
+  const HangsUp other;
+  Monitor monitor(self_, other.address, 1, kPatience);
+  for (int i = 0; i < 100'000; ++i) {
+    ASSERT_EQ(Monitor::Finding::kNothing, look(monitor)) << monitor.why();
+    if (i % 1000 == 0) monitor.was_there(now_);
+    other.answer();
   }
 }
 
@@ -338,6 +393,28 @@ TEST_F(MonitorTest, NonsenseIsNoGoodbye) {
   for (int i = 0; i < 100'000 && monitor.line(); ++i) ASSERT_EQ(Monitor::Finding::kNothing, look(monitor));
   EXPECT_EQ(nullptr, monitor.line()) << "the connection is worth nothing";
   connect(monitor);
+}
+
+// It goes without a goodbye, and is not to be called back.
+TEST_F(MonitorTest, WhoeverIsWatchedNoLongerHearsSo) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  connect(monitor);
+  MonitorLine watched(std::move(connections_.back()), kPatience, binding_, CallSide::kAnswerer);
+  EXPECT_EQ(MonitorLine::Heard::kNothing, watched.hear());
+  monitor.release();
+  MonitorLine::Heard heard = MonitorLine::Heard::kNothing;
+  for (int i = 0; i < 100'000 && heard == MonitorLine::Heard::kNothing; ++i) heard = watched.hear();
+  EXPECT_EQ(MonitorLine::Heard::kUnwatched, heard);
+}
+
+TEST_F(MonitorTest, OnlyWhoeverWatchesCanSayThatItWatchesNoLonger) {
+  Monitor monitor(self_, address_, 1, kPatience);
+  connect(monitor);
+  MonitorLine watched(std::move(connections_.back()), kPatience, binding_, CallSide::kAnswerer);
+  watched.say_goodbye(RankState::kActive, 0);
+  for (int i = 0; i < 100'000 && monitor.line(); ++i) ASSERT_EQ(Monitor::Finding::kNothing, look(monitor));
+  EXPECT_EQ(nullptr, monitor.line()) << "the connection is worth nothing";
+  EXPECT_EQ(RankState::kActive, monitor.state());
 }
 
 // Somebody between the two writes it, with what was said on another connection, or to the other side.

@@ -531,5 +531,18 @@ TEST_P(TcpLinkTest, IsStuckAsLongAsNothingIsAcknowledged) {
   EXPECT_EQ(0u, caller_.link->stuck_ns(now += 9));
 }
 
+TEST_P(TcpLinkTest, IsAcknowledgedByThePeersSystem) {
+  connect();
+  pass();
+  EXPECT_FALSE(caller_.link->was_acknowledged()) << "asked for the first time";
+  EXPECT_FALSE(caller_.link->was_acknowledged()) << "nothing was sent";
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  EXPECT_FALSE(caller_.link->was_acknowledged()) << "it has not come";
+  answerer_.pass();
+  EXPECT_TRUE(caller_.link->was_acknowledged());
+  EXPECT_FALSE(caller_.link->was_acknowledged()) << "once";
+}
+
 }  // namespace
 }  // namespace lci

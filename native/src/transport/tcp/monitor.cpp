@@ -34,14 +34,18 @@ MonitorLine::Heard MonitorLine::hear() {
   const Moved moved =
       receive_some(socket_.get(), reinterpret_cast<std::byte*>(&goodbye_) + came_, sizeof goodbye_ - came_);
   came_ += moved.bytes;
-  if (came_ == sizeof goodbye_) return is_sensible() ? Heard::kGoodbye : Heard::kEnd;
+  if (came_ == sizeof goodbye_) {
+    if (!is_sensible()) return Heard::kEnd;
+    return state() == RankState::kActive ? Heard::kUnwatched : Heard::kGoodbye;
+  }
   if (!moved.ended) return Heard::kNothing;
   const bool silent = moved.error == ETIMEDOUT || moved.error == EHOSTUNREACH || moved.error == ENETUNREACH;
   return silent ? Heard::kSilence : Heard::kEnd;
 }
 
 bool MonitorLine::is_sensible() const {
-  return goodbye_.magic == kGoodbyeMagic && (state() == RankState::kLeft || state() == RankState::kFailed) &&
+  const bool is_end = state() == RankState::kLeft || state() == RankState::kFailed;
+  return goodbye_.magic == kGoodbyeMagic && (is_end || state() == RankState::kActive) &&
          equal_in_constant_time(goodbye_.proof, prove(goodbye_, key_of_other_));
 }
 
@@ -68,6 +72,12 @@ Monitor::Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t r
 void Monitor::learn(Known known) {
   was_there_ |= known == Known::kWasThere;
   is_host_silent_ |= known == Known::kHostSilent;
+}
+
+void Monitor::was_there(uint64_t at) {
+  if (silent_since_ns_ == 0 || at <= silent_since_ns_) return;
+  silent_since_ns_ = at;
+  hang_ups_ = 0;
 }
 
 Monitor::Finding Monitor::look(uint64_t now) {
@@ -101,9 +111,7 @@ Monitor::Finding Monitor::call(uint64_t now) {
   if (silent_since_ns_ == 0) silent_since_ns_ = now;
   if (!call_) {
     if (now < next_call_ns_) return judge_silence(now);
-    if (now - looked_ns_ > kUnseen) {  // nobody was asked for most of that time
-      silent_since_ns_ = std::min(now, silent_since_ns_ + (now - looked_ns_ - kUnseen));
-    }
+    leave_out_unseen(now);
     call_.emplace(self_, address_, rank_, kMonitorDevice);
     called_ns_ = now;
     if (call_->socket() >= 0) keep_alive(call_->socket(), patience_.dead_ns);
@@ -132,6 +140,7 @@ Monitor::Finding Monitor::call(uint64_t now) {
     }
     case OutgoingCall::Answer::kUnreached: {
       const bool fell_silent = call_->is_connected();
+      leave_out_unseen(now);  // it may have ended soon after the last look
       call_again(now + kAskAgain);
       if (!fell_silent) return judge_silence(now);
       was_there_ = true;
@@ -143,6 +152,12 @@ Monitor::Finding Monitor::call(uint64_t now) {
     default:
       return hung_up(now);
   }
+}
+
+/// Between two looks without a call nobody was asked for most of that time.
+void Monitor::leave_out_unseen(uint64_t now) {
+  if (now - looked_ns_ <= kUnseen) return;
+  silent_since_ns_ = std::min(now, silent_since_ns_ + (now - looked_ns_ - kUnseen));
 }
 
 /// This process lacks something, or the other one does: that is no silence. But who hangs up for ever before it has

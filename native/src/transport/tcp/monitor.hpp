@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches one rank of another host: a connection over which nothing goes but a goodbye. The two systems keep it alive,
-// so a process that is stopped or busy lives, and a host that has vanished does not answer any more. A connection that
-// breaks is opened anew: only who refuses, or stays silent, is dead. [NETWORK 3.6]
+// Watches one rank of another host: a connection over which nothing goes but one word at its end. The two systems keep
+// it alive, so a process that is stopped or busy lives, and a host that has vanished does not answer any more. A
+// connection that breaks is opened anew: only who refuses, or stays silent, is dead. [NETWORK 3.6]
 //
 // By one thread at a time.
 #pragma once
@@ -31,11 +31,11 @@ enum class Known : uint8_t {
 /// The device, in a call, of a connection that is none of a device.
 inline constexpr uint32_t kMonitorDevice = kMaxDevices;
 
-/// What a rank that ends says over each of these connections.
+/// What a rank that ends says over each of these connections, or one that watches no longer over its own.
 struct MonitorGoodbye {
   uint64_t magic;
   uint64_t barriers;  ///< That it has completed.
-  uint32_t state;     ///< A RankState.
+  uint32_t state;     ///< A RankState: kActive if it only stops watching.
   uint32_t reserved;
   Digest proof;  ///< That it is the rank's, and of this connection.
 };
@@ -48,6 +48,7 @@ class MonitorLine {
   enum class Heard {
     kNothing,
     kGoodbye,
+    kUnwatched,  ///< The other one does not watch this one any more.
     kEnd,
     kSilence,  ///< The other system has not answered for too long, so that this one has given up.
   };
@@ -72,6 +73,12 @@ class Monitor {
   Monitor(const CallIdentity& self, const TcpAddress& address, uint32_t rank, const Patience& patience,
           Known known = Known::kNothing);
   void learn(Known known);
+  /// Another rank of its host has answered: that is not silent.
+  void host_answers() { is_host_silent_ = false; }
+  /// By other connections it was there at @p at.
+  void was_there(uint64_t at);
+  /// The one that it has a line to hears that it is not watched any more. Nothing may follow.
+  void release() { line_->say_goodbye(RankState::kActive, 0); }
 
   uint32_t rank() const { return rank_; }
   enum class Finding {
@@ -98,6 +105,7 @@ class Monitor {
   Finding call(uint64_t now);
   Finding hung_up(uint64_t now);
   Finding judge_silence(uint64_t now);
+  void leave_out_unseen(uint64_t now);
   void call_again(uint64_t at) {
     call_.reset();
     next_call_ns_ = at;

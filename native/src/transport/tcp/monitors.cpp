@@ -15,7 +15,8 @@ Monitors::Monitors(TcpTransport& transport, const Patience& patience)
     : transport_(transport),
       patience_(patience),
       suspected_(std::make_unique<Suspicion[]>(transport.host().ranks())),
-      reached_(std::make_unique<std::atomic<bool>[]>(transport.host().ranks())) {}
+      sights_(std::make_unique<std::atomic<Sight>[]>(transport.host().ranks())),
+      alive_ns_(std::make_unique<std::atomic<uint64_t>[]>(transport.host().ranks())) {}
 
 void Monitors::suspect(uint32_t rank, Known known) {
   if (known == Known::kWasThere) suspected_[rank].was_there.store(true, std::memory_order_relaxed);
@@ -31,22 +32,23 @@ void Monitors::look(bool now) {
   next_look_ns_.store(time + kLookInterval, std::memory_order_relaxed);
   // What finds no memory goes on at the next look.
   static_cast<void>(unless_no_memory([&] {
-    choose();
+    choose(time);
     transport_.door().visit();
     answer_callers();
     look_at_watched(time);
-    look_at_watchers();
+    look_at_watchers(time);
+    release_unneeded(time);
   }));
 }
 
 /// Others take the place of those that are gone.
-void Monitors::choose() {
+void Monitors::choose(uint64_t now) {
   const size_t gone = transport_.count_gone();
   if (chosen_without_ != gone) {
     const auto is_gone = [this](uint32_t rank) { return transport_.is_gone(rank); };
-    watched_.remove_if([&](const Monitor& monitor) { return is_gone(monitor.rank()); });
+    watched_.remove_if([&](const Watched& watched) { return is_gone(watched.monitor.rank()); });
     watchers_.remove_if([&](const Watcher& watcher) { return is_gone(watcher.rank); });
-    for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) watch(rank, Known::kNothing);
+    watch_neighbours(now);
     chosen_without_ = gone;
   }
   for (uint32_t rank = 0; rank < transport_.host().ranks(); ++rank) {
@@ -54,16 +56,40 @@ void Monitors::choose() {
     if (!suspicion.waits.load(std::memory_order_acquire)) continue;
     suspicion.waits.store(false);
     const Known known = suspicion.was_there.exchange(false) ? Known::kWasThere : Known::kNothing;
-    if (!unless_no_memory([&] { watch(rank, known); })) suspect(rank, known);
+    if (!unless_no_memory([&] { watch(rank, known, now); })) suspect(rank, known);
   }
 }
 
-void Monitors::watch(uint32_t rank, Known known) {
-  const auto watched =
-      std::find_if(watched_.begin(), watched_.end(), [rank](const Monitor& monitor) { return monitor.rank() == rank; });
-  if (watched != watched_.end()) return watched->learn(known);
-  if (transport_.is_gone(rank) || !transport_.reaches(rank)) return;
-  watched_.emplace_back(transport_.identity(), transport_.address_of(rank), rank, patience_, known);
+void Monitors::watch_neighbours(uint64_t now) {
+  for (const uint32_t rank : transport_.neighbours_of(transport_.host().own_rank())) {
+    if (Watched* const watched = watch(rank, Known::kNothing, now)) watched->is_neighbour = true;
+  }
+}
+
+/// Null: nothing is to be found of it.
+Monitors::Watched* Monitors::watch(uint32_t rank, Known known, uint64_t now) {
+  if (transport_.is_gone(rank) || !transport_.reaches(rank)) return nullptr;
+  auto watched = std::find_if(watched_.begin(), watched_.end(),
+                              [rank](const Watched& each) { return each.monitor.rank() == rank; });
+  if (watched == watched_.end()) {
+    watched_.push_back({Monitor(transport_.identity(), transport_.address_of(rank), rank, patience_, known)});
+    watched = std::prev(watched_.end());
+    sights_[rank].store(Sight::kMissed, std::memory_order_release);
+  } else {
+    watched->monitor.learn(known);
+  }
+  watched->until_ns = now + patience_.dead_ns + patience_.reconnect_ns;
+  return &*watched;
+}
+
+/// Else each rank would watch each other one in the end. A call whose rank does not answer yet goes on.
+void Monitors::release_unneeded(uint64_t now) {
+  watched_.remove_if([&](Watched& watched) {
+    if (watched.is_neighbour || now < watched.until_ns || !watched.monitor.line()) return false;
+    watched.monitor.release();
+    sights_[watched.monitor.rank()].store(Sight::kUnwatched, std::memory_order_release);
+    return true;
+  });
 }
 
 void Monitors::answer_callers() {
@@ -80,45 +106,58 @@ void Monitors::answer_callers() {
 }
 
 void Monitors::look_at_watched(uint64_t now) {
-  for (Monitor& monitor : watched_) {
-    const Monitor::Finding finding = monitor.look(now);
-    reached_[monitor.rank()].store(monitor.line() != nullptr, std::memory_order_release);
-    switch (finding) {
-      case Monitor::Finding::kNothing:
-        break;
-      case Monitor::Finding::kFenced:
-        transport_.fenced(monitor.rank());
-        break;
-      case Monitor::Finding::kSilent:
-        watch_host_of(monitor.rank());
-        break;
-      case Monitor::Finding::kGone:
-        transport_.hear(monitor.rank(), monitor.state(), monitor.barriers());
-        if (monitor.state() == RankState::kFailed && !monitor.line()) {
-          transport_.log_failure(monitor.rank(), monitor.why().c_str());
-          if (monitor.is_silent()) watch_host_of(monitor.rank());
-        }
-        break;
-    }
+  for (Watched& watched : watched_) look_at(watched.monitor, now);
+}
+
+void Monitors::look_at(Monitor& monitor, uint64_t now) {
+  const uint32_t rank = monitor.rank();
+  monitor.was_there(alive_ns_[rank].load(std::memory_order_relaxed));
+  const Monitor::Finding finding = monitor.look(now);
+  if (monitor.line() && !reaches(rank)) heard_from_host_of(rank);
+  sights_[rank].store(monitor.line() ? Sight::kReached : Sight::kMissed, std::memory_order_release);
+  switch (finding) {
+    case Monitor::Finding::kNothing:
+      break;
+    case Monitor::Finding::kFenced:
+      transport_.fenced(rank);
+      break;
+    case Monitor::Finding::kSilent:
+      watch_host_of(rank, now);
+      break;
+    case Monitor::Finding::kGone:
+      transport_.hear(rank, monitor.state(), monitor.barriers());
+      if (monitor.state() == RankState::kFailed && !monitor.line()) {
+        transport_.log_failure(rank, monitor.why().c_str());
+        if (monitor.is_silent()) watch_host_of(rank, now);
+      }
+      break;
   }
 }
 
 /// Its host may be gone: each rank of it is to be found before those that wait for it lose patience.
-void Monitors::watch_host_of(uint32_t rank) {
-  for (const uint32_t other : transport_.hosts().ranks_at(rank)) watch(other, Known::kHostSilent);
+void Monitors::watch_host_of(uint32_t rank, uint64_t now) {
+  for (const uint32_t other : transport_.hosts().ranks_at(rank)) watch(other, Known::kHostSilent, now);
+}
+
+void Monitors::heard_from_host_of(uint32_t rank) {
+  for (Watched& watched : watched_) {
+    if (transport_.hosts().share(rank, watched.monitor.rank())) watched.monitor.host_answers();
+  }
 }
 
 /// A connection that another rank opened has ended: what that means is found by a call of our own.
-void Monitors::look_at_watchers() {
-  watchers_.remove_if([this](Watcher& watcher) {
+void Monitors::look_at_watchers(uint64_t now) {
+  watchers_.remove_if([this, now](Watcher& watcher) {
     switch (watcher.line.hear()) {
       case MonitorLine::Heard::kNothing:
         return false;
       case MonitorLine::Heard::kGoodbye:
         transport_.hear(watcher.rank, watcher.line.state(), watcher.line.barriers());
         return true;
+      case MonitorLine::Heard::kUnwatched:
+        return true;
       case MonitorLine::Heard::kSilence:
-        watch_host_of(watcher.rank);
+        watch_host_of(watcher.rank, now);
         [[fallthrough]];
       case MonitorLine::Heard::kEnd:
         suspect(watcher.rank, Known::kWasThere);
@@ -132,7 +171,8 @@ void Monitors::leave(RankState state, uint64_t barriers) {
   const std::lock_guard<TryLock> guard(looking_);
   started_.store(false, std::memory_order_relaxed);
   static_cast<void>(unless_no_memory([this] { answer_callers(); }));
-  for (Monitor& monitor : watched_) {
+  for (Watched& watched : watched_) {
+    Monitor& monitor = watched.monitor;
     if (!monitor.line()) monitor.look(coarse_now_ns());  // its verdict may be there
     if (MonitorLine* line = monitor.line()) line->say_goodbye(state, barriers);
   }

@@ -272,14 +272,21 @@ bool TcpDevice::pump() {
 
 void TcpDevice::doubt(uint64_t now) {
   next_doubts_ns_ = now + kDoubtInterval;
-  for (const uint32_t rank : links_) {
-    TcpLink& link = *peers_[rank].link;
-    const uint64_t stuck = link.stuck_ns(now);
-    if (stuck >= kStuck) transport_.monitors().suspect(rank, Known::kNothing);
-    // The rank answers: the connection is what is lost.
-    if (stuck >= transport_.patience().dead_ns && transport_.monitors().reaches(rank)) link.cut();
-  }
+  for (const uint32_t rank : links_) doubt_link(rank, now);
   if (transport_.idle_ns() != 0 || transport_.most_links() != 0) rest_quiet_links(now);
+}
+
+/// Its rank is watched for as long as it waits for something.
+void TcpDevice::doubt_link(uint32_t rank, uint64_t now) {
+  const Peer& peer = peers_[rank];
+  TcpLink& link = *peer.link;
+  Monitors& monitors = transport_.monitors();
+  const uint64_t stuck = link.stuck_ns(now);
+  const bool calls_again = link.has_met() && !link.has_ended() && (peer.call || peer.call_again_ns != 0);
+  if (stuck >= kStuck || calls_again) monitors.suspect(rank, Known::kNothing);
+  // The rank answers: the connection is what is lost.
+  if (stuck >= transport_.patience().dead_ns && monitors.reaches(rank)) return link.cut();
+  if (monitors.misses(rank) && link.was_acknowledged()) monitors.was_there(rank, now);
 }
 
 /// Those that were quiet for long, and the quietest beyond a bound.

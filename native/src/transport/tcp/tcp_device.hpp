@@ -79,6 +79,7 @@ class TcpDevice final : public NetworkDevice {
   void tell_news();
   bool hears_news(uint32_t rank) const;
   void doubt(uint64_t now);
+  void doubt_link(uint32_t rank, uint64_t now);
   void rest_quiet_links(uint64_t now);
   size_t most_links() const;
   bool is_kept(uint32_t rank) const;

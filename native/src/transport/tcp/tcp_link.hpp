@@ -69,6 +69,8 @@ class TcpLink final : private LinkEvents {
   bool settle(bool last);
   /// For how long the peer has acknowledged nothing, although there was something to acknowledge. Asked now and then.
   uint64_t stuck_ns(uint64_t now);
+  /// The peer's system has acknowledged bytes of the connection since this was asked last.
+  bool was_acknowledged();
   /// For how long nothing has gone, and all that was said has come. Asked now and then.
   uint64_t quiet_ns(uint64_t now);
   /// Proposes to the peer that the connection be closed. There must be room for a word.
@@ -113,7 +115,8 @@ class TcpLink final : private LinkEvents {
   void rest();
   void end(RankState state, uint64_t barriers);
   bool has_sent_goodbye();
-  bool awaits_system() const;
+  bool awaits_system() const { return held_by_system() != 0; }
+  uint32_t held_by_system() const;
   bool has_sent_all() const { return out_.bytes().all_sent() && connection_.is_flushed(); }
   void blame(const char* why);
   void drop_connection();
@@ -143,6 +146,7 @@ class TcpLink final : private LinkEvents {
   uint32_t told_packets_ = 0;
   uint32_t idle_ = 0;  ///< Passes without anything new.
   uint64_t seen_acknowledged_ = 0, seen_at_ns_ = 0;
+  uint64_t seen_arrived_ = UINT64_MAX;  // of what was sent over this connection; this: not yet
   uint64_t came_said_ = 0;          // where the peer's last record begins that does more than report
   bool peer_rests_ = false;         // which was a proposal
   uint64_t proposed_ = UINT64_MAX;  // what was said when this side made its own over this connection
