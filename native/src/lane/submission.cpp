@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loop has submitted: each descriptor is attempted once and gets its own outcome. [V1]
+// What the loop has submitted: each descriptor is attempted once and gets its own outcome, also without memory: others
+// of its batch are posted. [V1]
 #include <new>
 #include <utility>
 
@@ -11,6 +12,16 @@
 #include "lane/lane_graphs.hpp"
 
 namespace lci {
+namespace {
+
+template <typename F>
+uint16_t outcome_of(F attempt) {
+  int code = LCI_DONE;
+  if (!unless_no_memory([&] { code = attempt(); })) code = fail(LCI_ERR_NO_MEMORY, "post: out of memory");
+  return static_cast<uint16_t>(code);
+}
+
+}  // namespace
 
 uint32_t Lane::publish() {
   lci_lane_control& control = this->control();
@@ -19,13 +30,14 @@ uint32_t Lane::publish() {
   for (Device* device : devices_) device->begin_batch();
   lci_descriptor* entries = submissions();
   uint32_t posted = 0, calls = 0;
+  bool refuses_calls = false;
   CopyRun copies;
   for (uint32_t i = 0; i < count; ++posted) {
     lci_descriptor& op = entries[i];
     if (op.op >= LCI_OP_NODE_DONE && op.op != LCI_OP_COLLECTIVE) {
       copies.end();
       const bool release = op.op == LCI_OP_RELEASE;
-      op.outcome = static_cast<uint16_t>(release ? release_kept(op.user_context) : graphs_->submitted(op));
+      op.outcome = outcome_of([&] { return release ? release_kept(op.user_context) : graphs_->submitted(op); });
       ++i;
       continue;
     }
@@ -43,8 +55,11 @@ uint32_t Lane::publish() {
       i += used;
       continue;
     }
-    op.outcome = static_cast<uint16_t>(submit(op, device));
-    if (op.op == LCI_OP_COLLECTIVE && op.outcome == LCI_POSTED) ++calls;
+    const bool is_call = op.op == LCI_OP_COLLECTIVE;
+    op.outcome = outcome_of([&] { return is_call && refuses_calls ? LCI_ERR_NO_MEMORY : submit(op, device); });
+    if (is_call && op.outcome == LCI_POSTED) ++calls;
+    // The next call of its context would take its number.
+    refuses_calls |= is_call && op.outcome == LCI_ERR_NO_MEMORY;
     i += used;
   }
   posted_calls_alone_ = posted == calls;
@@ -71,11 +86,7 @@ int Lane::submit(lci_descriptor& op, Device& device) {
     }
   }
   if (op.op == LCI_OP_RECV) op.flags |= LCI_FLAG_SIGNAL;  // its status comes as a record, always
-  if (op.op == LCI_OP_COLLECTIVE) {
-    make_room();  // else the batch ends here: the next call of its context would take its number
-  } else if (!unless_no_memory([this] { make_room(); })) {
-    return fail(LCI_ERR_NO_MEMORY, "post: no memory for the record of the operation's end");
-  }
+  make_room();
   lci_status done;
   // Counted before: the signal may come within the post.
   ++in_flight_;

@@ -3,11 +3,13 @@
 // A piece of a large message for which there is no memory for a moment: it comes again, whole and once. [A10, X1]
 // Mutations that must make this file fail: packet_back_first, declined_not_left_again, record_room_forgotten.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "support/graph.hpp"
 #include "support/lane_driver.hpp"
 #include "support/posting.hpp"
@@ -318,6 +320,59 @@ TEST(NoMemory, OfEndsThatWaitForTheirLoop) {
     }
     EXPECT_EQ(kReceives, std::count(ended.begin(), ended.end(), true));
     EXPECT_EQ(0u, lane.control().in_flight);
+  });
+}
+
+// Whatever one of a batch lacks, the others are posted, and each has its own outcome. [V1]
+TEST(NoMemory, OfOneInABatch) {
+  at_every_allocation([](Shortage& shortage) {
+    Job job(2);
+    LaneDriver lane(job, 0);
+    std::array<uint64_t, 2> in{};
+    std::vector<uint8_t> bytes(100'000, 7), out(100'000);
+    std::array<lci_descriptor*, 5> ops{};
+    const auto add = [&](size_t i, const lci_descriptor& op) {
+      ops[i] = &lane.add(op);
+      ops[i]->outcome = LCI_RETRY;
+    };
+    const uint64_t word = 42;
+    add(0, receive_from(1, 1, &in[0], sizeof in[0]));
+    add(1, operation(LCI_OP_SEND, 1, 0, 2, bytes.data(), bytes.size(), 1));
+    add(2, receive_from(1, 3, &in[1], sizeof in[1]));
+    add(3, operation(LCI_OP_SEND, 1, 0, 4, &word, sizeof word, 3));
+    int entered = LCI_RETRY;
+    shortage.during([&] { entered = lci_lane_enter(lane.handle()); });
+    ASSERT_EQ(LCI_DONE, entered) << lci_last_error();
+    const auto went = [&](size_t i) { return ops[i]->outcome == LCI_DONE || lci::is_posted(ops[i]->outcome); };
+    for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(went(i) || ops[i]->outcome == LCI_ERR_NO_MEMORY) << i;
+    EXPECT_TRUE(shortage.was_there() || (went(0) && went(1) && went(2) && went(3)));
+    uint32_t ended = 0;
+    const uint32_t ends = lane.control().in_flight;
+    uint64_t got = 0;
+    lci_comp* const received = make_queue(job.runtime(1));
+    uint32_t expected = 0;
+    const auto post = [&](uint32_t op, uint64_t tag, void* buffer, uint32_t size) {
+      lci_descriptor other = operation(op, 0, 0, tag, buffer, size, tag);
+      if (op == LCI_OP_RECV) ++expected;
+      EXPECT_FALSE(lci::is_error(lci_post(job.device(1), &other, op == LCI_OP_RECV ? received : nullptr, nullptr)));
+    };
+    if (went(0)) post(LCI_OP_SEND, 1, const_cast<uint64_t*>(&word), sizeof word);
+    if (went(1)) post(LCI_OP_RECV, 2, out.data(), static_cast<uint32_t>(out.size()));
+    if (went(2)) post(LCI_OP_SEND, 3, const_cast<uint64_t*>(&word), sizeof word);
+    if (went(3)) post(LCI_OP_RECV, 4, &got, sizeof got);
+    for (const lci::test::Deadline limit(30); !limit.passed() && (ended < ends || expected != 0);) {
+      lci_status status{};
+      if (lci_queue_pop(received, &status) == LCI_DONE) --expected;
+      lane.enter();
+      ended += lane.read([](const lci_record& record) { EXPECT_EQ(LCI_DONE, record.code) << record.context; });
+      lci_progress(job.device(1));
+    }
+    EXPECT_EQ(ends, ended);
+    EXPECT_EQ(0u, expected);
+    EXPECT_EQ(went(0) ? word : 0, in[0]);
+    EXPECT_EQ(went(1), out == bytes);
+    EXPECT_EQ(went(2) ? word : 0, in[1]);
+    EXPECT_EQ(went(3) ? word : 0, got);
   });
 }
 
