@@ -243,14 +243,14 @@ TEST_F(MonitorTest, WhatALinkAcknowledgesIsASignOfLife) {
   const Silent silent;
   const TcpAddress address = silent.address();
   Monitor monitor(self_, address, 1, kPatience);
-  monitor.was_there(1);  // long ago
+  monitor.seen_alive(1);  // long ago
   ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_ += 60 * kSecond)) << "its silence begins now";
   for (int i = 0; i < 100; ++i) {
-    monitor.was_there(now_ += 11 * kSecond);
+    monitor.seen_alive(now_ += 11 * kSecond);
     ASSERT_EQ(Monitor::Finding::kNothing, monitor.look(now_)) << i;
   }
   const uint64_t last = now_;
-  monitor.was_there(last - 20 * kSecond);
+  monitor.seen_alive(last - 20 * kSecond);
   ASSERT_EQ(Monitor::Finding::kGone, look_until_found(monitor));
   EXPECT_EQ(last + 12 * kSecond, now_) << "an older sign changes nothing";
 }
@@ -317,7 +317,7 @@ TEST_F(MonitorTest, ARankWhoseLinkLivesMayHangUpForEver) {
   Monitor monitor(self_, other.address, 1, kPatience);
   for (int i = 0; i < 100'000; ++i) {
     ASSERT_EQ(Monitor::Finding::kNothing, look(monitor)) << monitor.why();
-    if (i % 1000 == 0) monitor.was_there(now_);
+    if (i % 1000 == 0) monitor.seen_alive(now_);
     other.answer();
   }
 }

@@ -74,7 +74,7 @@ void Monitor::learn(Known known) {
   is_host_silent_ |= known == Known::kHostSilent;
 }
 
-void Monitor::was_there(uint64_t at) {
+void Monitor::seen_alive(uint64_t at) {
   if (silent_since_ns_ == 0 || at <= silent_since_ns_) return;
   silent_since_ns_ = at;
   hang_ups_ = 0;

@@ -76,7 +76,7 @@ class Monitor {
   /// Another rank of its host has answered: that is not silent.
   void host_answers() { is_host_silent_ = false; }
   /// By other connections it was there at @p at.
-  void was_there(uint64_t at);
+  void seen_alive(uint64_t at);
   /// The one that it has a line to hears that it is not watched any more. Nothing may follow.
   void release() { line_->say_goodbye(RankState::kActive, 0); }
 

@@ -111,7 +111,7 @@ void Monitors::look_at_watched(uint64_t now) {
 
 void Monitors::look_at(Monitor& monitor, uint64_t now) {
   const uint32_t rank = monitor.rank();
-  monitor.was_there(alive_ns_[rank].load(std::memory_order_relaxed));
+  monitor.seen_alive(alive_ns_[rank].load(std::memory_order_relaxed));
   const Monitor::Finding finding = monitor.look(now);
   if (monitor.line() && !reaches(rank)) heard_from_host_of(rank);
   sights_[rank].store(monitor.line() ? Sight::kReached : Sight::kMissed, std::memory_order_release);

@@ -38,7 +38,7 @@ class Monitors {
   /// Whether the rank is watched, and does not answer.
   bool misses(uint32_t rank) const { return sight_of(rank) == Sight::kMissed; }
   /// One that is missed has acknowledged something over a link at @p at: it is there.
-  void was_there(uint32_t rank, uint64_t at) { alive_ns_[rank].store(at, std::memory_order_relaxed); }
+  void seen_alive(uint32_t rank, uint64_t at) { alive_ns_[rank].store(at, std::memory_order_relaxed); }
   /// This rank ends: those that are connected hear so.
   void leave(RankState state, uint64_t barriers);
 

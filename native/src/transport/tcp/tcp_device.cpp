@@ -286,7 +286,7 @@ void TcpDevice::doubt_link(uint32_t rank, uint64_t now) {
   if (stuck >= kStuck || calls_again) monitors.suspect(rank, Known::kNothing);
   // The rank answers: the connection is what is lost.
   if (stuck >= transport_.patience().dead_ns && monitors.reaches(rank)) return link.cut();
-  if (monitors.misses(rank) && link.was_acknowledged()) monitors.was_there(rank, now);
+  if (monitors.misses(rank) && link.was_acknowledged()) monitors.seen_alive(rank, now);
 }
 
 /// Those that were quiet for long, and the quietest beyond a bound.
