@@ -282,7 +282,7 @@ TEST(DeviceAddMemory, TheEndOfARegionWaitsForCopiesOfAnAddedDevice) {
   lci::PeerMemory& copying = job.runtime(0)->runtime->memory();
   uint64_t memory[8] = {};
   Registered region(job.runtime(1), memory, sizeof memory);
-  open_remote(job.runtime(0), 1, handle_of(region.memory));
+  const uint64_t remote = open_remote(job.runtime(0), 1, handle_of(region.memory));
   copying.copying_here(2).store(1);
   copying.header().device[2].copying.store(1);
   std::atomic<bool> ended{false};
@@ -290,6 +290,14 @@ TEST(DeviceAddMemory, TheEndOfARegionWaitsForCopiesOfAnAddedDevice) {
     region.end();
     ended.store(true);
   });
+  const uint64_t value = 7;
+  lci_comp* puts = make_queue(job.runtime(0));
+  int put = LCI_DONE;
+  for (const lci::test::Deadline limit(60); put != LCI_ERR_MEMORY_CLOSED && !limit.passed();
+       std::this_thread::yield()) {
+    put = post(job.device(0), remote_op(LCI_OP_PUT, 1, &value, 8, remote, 0), puts);
+  }
+  EXPECT_EQ(LCI_ERR_MEMORY_CLOSED, put) << "nothing new is copied";
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   EXPECT_FALSE(ended.load());
   copying.copying_here(2).store(2);
