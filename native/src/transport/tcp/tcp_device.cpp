@@ -29,6 +29,20 @@ constexpr int kEvents = 64;
 /// ns: between looks for links that are stuck, and how long one may be before its rank is watched.
 constexpr uint64_t kDoubtInterval = 100'000'000, kStuck = 1'000'000'000;
 
+/// The rank has answered, or its system has for a while: a later fault is the first one again.
+bool shows_life(const OutgoingCall& call, OutgoingCall::Answer answer) {
+  switch (answer) {
+    case OutgoingCall::Answer::kAccepted:
+    case OutgoingCall::Answer::kDuplicate:
+    case OutgoingCall::Answer::kFailed:
+      return true;
+    case OutgoingCall::Answer::kUnreached:
+      return call.is_connected();
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 TcpDevice::TcpDevice(TcpTransport& transport, uint32_t index)
@@ -121,6 +135,7 @@ void TcpDevice::go_on_calling(uint32_t rank) {
   }
   const OutgoingCall::Answer answer = peer.call->go_on();
   if (answer != OutgoingCall::Answer::kWaiting && answer != OutgoingCall::Answer::kLater) peer.hang_ups = 0;
+  if (shows_life(*peer.call, answer)) peer.refused_since_ns = 0;
   switch (answer) {
     case OutgoingCall::Answer::kWaiting:
       return;
@@ -195,7 +210,7 @@ bool TcpDevice::accept(Caller& caller) {
   Connection connection(std::move(caller.socket), transport_.crypto(), keys);
   if (!send_verdict(connection.socket(), verdict, caller.binding)) return true;
   peer.call.reset();
-  peer.call_again_ns = 0;
+  peer.call_again_ns = peer.refused_since_ns = 0;
   link->open(std::move(connection), {number, caller.progress.taken}, true);
   return true;
 }
