@@ -92,8 +92,25 @@ class TcpHostile : public testing::Test {
     }
     return LCI_RETRY;
   }
-  /// It has, because of bytes that make no sense: rank 0 counts as failed, and hears so when it calls.
+  /// Rank 1 has closed the connection.
+  bool is_hung_up() {
+    std::byte byte{};
+    while (receive(link_.socket(), &byte, sizeof byte)) {
+    }
+    return !patience_.passed();
+  }
+  /// It is, each time that a piece does not open: the third time rank 0 counts as failed, and hears so when it calls.
   void is_blamed() {
+    for (int times = 1; times < 3; ++times) {
+      ASSERT_TRUE(is_hung_up());
+      EXPECT_EQ(0u, counter("protocol_errors"));
+      EXPECT_EQ(0u, counter("peers_failed"));
+      OutgoingCall next = call_again();
+      EXPECT_EQ(sizeof(lci::RecordHeader) + (lci_counter_get(heard_) != 0 ? message().size() : 0),
+                next.verdict().taken);
+      link_ = peer_->connection_of(next);
+      send_raw(link_, Bytes(100));
+    }
     EXPECT_EQ(LCI_ERR_PEER_FAILED, receive_ends());
     EXPECT_EQ(1u, counter("protocol_errors"));
     EXPECT_EQ(LCI_ERR_PEER_FAILED, lci_post_am(device_, 0, 5, 0, nullptr, 0, nullptr, 0));
@@ -119,11 +136,11 @@ class TcpHostile : public testing::Test {
     EXPECT_EQ(bytes.size(), lci::send_some(link.socket(), bytes.data(), bytes.size()).bytes);
   }
   /// False: the other side has hung up.
-  bool receive(const lci::FileDescriptor& socket, void* to, size_t size) {
+  bool receive(int socket, void* to, size_t size) {
     size_t came = 0;
-    for (const lci::test::Deadline patience(30); came < size && !patience.passed();) {
+    while (came < size && !patience_.passed()) {
       lci_progress(device_);
-      const lci::Moved moved = lci::receive_some(socket.get(), static_cast<std::byte*>(to) + came, size - came);
+      const lci::Moved moved = lci::receive_some(socket, static_cast<std::byte*>(to) + came, size - came);
       if (moved.ended) return false;
       came += moved.bytes;
     }
@@ -160,7 +177,7 @@ class TcpHostile : public testing::Test {
   /// A new connection in the place of the one that breaks.
   OutgoingCall call_again() {
     PlayedRank::reset(std::move(link_));
-    OutgoingCall again = peer_->call(1, 0, {1, 0});
+    OutgoingCall again = peer_->call(1, 0, {static_cast<uint32_t>(counter("links_resumed")) + 1, 0});
     EXPECT_EQ(Answer::kAccepted, outcome(again, [this] { lci_progress(device_); }));
     return again;
   }
@@ -176,6 +193,7 @@ class TcpHostile : public testing::Test {
   lci_device* device_ = nullptr;
   lci_comp *ended_ = nullptr, *heard_ = nullptr;
   uint64_t word_ = 0;
+  const lci::test::Deadline patience_{60};
 };
 
 // --- over a connection that is open
@@ -186,6 +204,22 @@ TEST_F(TcpHostile, AnHonestMessageComes) {
 TEST_F(TcpHostile, TheSameMessageSealedByTheTestComes) {
   send_raw(link_, sealed(binding_, lci::CallSide::kCaller, first_->verdict(), 1));
   EXPECT_TRUE(hears(1));
+}
+// Whoever is between the two changes it: it costs a connection, as a reset does.
+TEST_F(TcpHostile, AMessageOfWhichABitWasChangedIsSaidAgain) {
+  lci::CallVerdict verdict = first_->verdict();
+  for (const uint64_t number : {1, 0}) {
+    Bytes piece = sealed(binding_, lci::CallSide::kCaller, verdict, number);
+    piece[10] ^= std::byte{8};
+    send_raw(link_, piece);
+    ASSERT_TRUE(is_hung_up());
+    OutgoingCall again = call_again();
+    verdict = again.verdict();
+    EXPECT_EQ(sizeof(lci::RecordHeader), verdict.taken) << "nothing of it";
+    binding_ = again.binding();
+    link_ = peer_->connection_of(again);
+  }
+  is_heard();
 }
 TEST_F(TcpHostile, WhatIsNotSealedIsNotTaken) {
   send_raw(link_, message());
@@ -231,10 +265,8 @@ TEST_F(TcpHostile, APieceThatIsCutOffIsSaidAgain) {
   for (const size_t size : {1u, 4u, 50u}) {
     send_raw(link_, Bytes(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size)));
     pass();
-    PlayedRank::reset(std::move(link_));
-    OutgoingCall again = peer_->call(1, 0, {static_cast<uint32_t>(counter("links_resumed")) + 1, 0});
-    ASSERT_EQ(Answer::kAccepted, outcome(again, [this] { lci_progress(device_); })) << size;
-    EXPECT_EQ(sizeof(lci::RecordHeader), again.verdict().taken) << "nothing of it";
+    OutgoingCall again = call_again();
+    EXPECT_EQ(sizeof(lci::RecordHeader), again.verdict().taken) << "nothing of it, " << size;
     link_ = peer_->connection_of(again);
   }
   is_heard();
@@ -266,14 +298,14 @@ TEST_F(TcpHostile, ACallThatWasHeardElsewhereIsRefusedWhenItIsRepeated) {
     ASSERT_TRUE(lci::wait_for(socket.get(), true, lci::test::Deadline(30).ns()));
     ASSERT_EQ(sizeof hello, lci::send_some(socket.get(), &hello, sizeof hello).bytes);
     lci::CallChallenge challenge{};
-    ASSERT_TRUE(receive(socket, &challenge, sizeof challenge));
+    ASSERT_TRUE(receive(socket.get(), &challenge, sizeof challenge));
     if (!repeated) {
       proof = proof_of_caller(hello, challenge, peer_->identity());
       continue;
     }
     EXPECT_EQ(sizeof proof, lci::send_some(socket.get(), &proof, sizeof proof).bytes);
     lci::ProvedVerdict verdict{};
-    EXPECT_FALSE(receive(socket, &verdict, sizeof verdict)) << "it hangs up";
+    EXPECT_FALSE(receive(socket.get(), &verdict, sizeof verdict)) << "it hangs up";
   }
   EXPECT_EQ(1u, counter("strangers_refused"));
   is_heard();

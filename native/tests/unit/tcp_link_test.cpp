@@ -91,10 +91,10 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
     return Connection(std::move(socket), GetParam() ? &crypto_ : nullptr, keys);
   }
   /// A connection between the two, as after a call of rank 0 that was accepted.
-  void connect() {
+  void connect(uint8_t heard = 1) {
     int pair[2];
     ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
-    open(FileDescriptor(pair[0]), FileDescriptor(pair[1]));
+    open(FileDescriptor(pair[0]), FileDescriptor(pair[1]), heard);
   }
   /// The same over the network, where whoever sends to a side that has closed hears of it later.
   void connect_by_network() {
@@ -110,11 +110,12 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
     ASSERT_LE(0, of_answerer.get());
     open(std::move(of_caller), std::move(of_answerer));
   }
-  void open(FileDescriptor of_caller, FileDescriptor of_answerer) {
+  /// @param heard the key by which the answerer opens what the caller seals
+  void open(FileDescriptor of_caller, FileDescriptor of_answerer, uint8_t heard = 1) {
     const LinkProgress caller = caller_.link->progress(), answerer = answerer_.link->progress();
     const uint32_t number = std::max(caller.connections, answerer.connections) + 1;
     caller_.link->open(connection(std::move(of_caller), 1, 2), {number, answerer.taken}, false);
-    answerer_.link->open(connection(std::move(of_answerer), 2, 1), {number, caller.taken}, true);
+    answerer_.link->open(connection(std::move(of_answerer), 2, heard), {number, caller.taken}, true);
   }
   void pass(int rounds = 4) {
     for (int i = 0; i < rounds; ++i) {
@@ -542,6 +543,50 @@ TEST_P(TcpLinkTest, IsAcknowledgedByThePeersSystem) {
   answerer_.pass();
   EXPECT_TRUE(caller_.link->was_acknowledged());
   EXPECT_FALSE(caller_.link->was_acknowledged()) << "once";
+}
+
+// --- pieces that do not open
+
+class SealedLinkTest : public TcpLinkTest {
+ protected:
+  /// As if all that the caller says were changed on the way.
+  void connect_spoiled() { connect(9); }
+};
+INSTANTIATE_TEST_SUITE_P(Security, SealedLinkTest, testing::Values(true), [](const auto&) { return "sealed"; });
+
+// One bit is as easily changed as a connection is reset, and costs no more.
+TEST_P(SealedLinkTest, WhatWasChangedOnTheWayIsSaidAgain) {
+  uint64_t posted = 0;
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 2; ++i) {
+      connect_spoiled();
+      ASSERT_TRUE(caller_.post(posted++));
+      pass();
+      ASSERT_TRUE(answerer_.link->is_broken() && caller_.link->is_broken()) << "round " << round;
+    }
+    connect();
+    pass();
+    EXPECT_EQ(first(posted), answerer_.taken);
+    caller_.link->cut();
+    answerer_.link->cut();
+  }
+  EXPECT_TRUE(caller_.ends.empty() && answerer_.ends.empty());
+  EXPECT_EQ(0u, answerer_.shared().get(Metric::protocol_errors));
+}
+
+TEST_P(SealedLinkTest, APeerOfWhichNothingComesWholeThreeTimesIsCutOff) {
+  connect();
+  pass();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(answerer_.ends.empty()) << i;
+    caller_.link->cut();
+    if (answerer_.link->is_open()) answerer_.link->cut();
+    connect_spoiled();
+    pass();
+  }
+  EXPECT_TRUE(answerer_.link->has_ended());
+  EXPECT_EQ(std::vector<RankState>{RankState::kFailed}, answerer_.ends);
+  EXPECT_EQ(1u, answerer_.shared().get(Metric::protocol_errors));
 }
 
 }  // namespace

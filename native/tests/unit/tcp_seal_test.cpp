@@ -212,6 +212,25 @@ TEST_F(SealedConnection, APieceThatIsLeftOutRepeatedOrMovedIsNoticed) {
   EXPECT_TRUE(refuses(again, again));
 }
 
+// What is in front of such a piece is as good as ever; nothing behind it is taken, or the piece would be left out.
+TEST_F(SealedConnection, APieceThatDoesNotOpenEndsNothingBeforeItAndAllBehind) {
+  Bytes wire = sealed("one", 3), changed = sealed("two", 3);
+  const Bytes third = sealed("three", 5);
+  changed.back() ^= std::byte{1};
+  wire.insert(wire.end(), changed.begin(), changed.end());
+  ASSERT_EQ(static_cast<ssize_t>(wire.size()), send(to_receiver_.get(), wire.data(), wire.size(), MSG_NOSIGNAL));
+  std::array<std::byte, Connection::kPiece> some;
+  bool more = false;
+  ASSERT_EQ(3, receiver_.receive(some.data(), some.size(), &more));
+  EXPECT_EQ(0, std::memcmp("one", some.data(), 3));
+  EXPECT_TRUE(more) << "there is something to find";
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(-1, receiver_.receive(some.data(), some.size(), &more));
+    EXPECT_EQ(EBADMSG, errno);
+    ASSERT_EQ(static_cast<ssize_t>(third.size()), send(to_receiver_.get(), third.data(), third.size(), MSG_NOSIGNAL));
+  }
+}
+
 TEST(SealKey, IsAnotherForEachSideConnectionAndPlace) {
   Digest binding, other;
   binding.bytes.fill(std::byte{1});

@@ -99,7 +99,7 @@ ssize_t Connection::receive(std::byte* to, size_t room, bool* more) {
     if (came > 0) sealed_->came += static_cast<size_t>(came);
     const ssize_t opened = open_pieces(to, room);
     const bool drained = came < 0 ? error == EAGAIN : came > 0 && static_cast<size_t>(came) < asked;
-    *more = opened > 0 && (!drained || has_piece());
+    *more = opened > 0 && (!drained || has_piece() || sealed_->spoiled);
     if (opened != 0) return opened;
     errno = error;
     if (came <= 0) return came;  // else no piece has come whole yet
@@ -113,28 +113,27 @@ bool Connection::has_piece() const {
   return sealed_->came >= kLength + size + Seal::kTag;
 }
 
-/// @return the bytes of all whole pieces for which there is room
+/// @return the bytes of all whole pieces for which there is room, up to one that does not open
 ssize_t Connection::open_pieces(std::byte* to, size_t room) {
   size_t opened = 0, at = 0;
-  while (sealed_->came - at >= kLength) {
+  while (!sealed_->spoiled && sealed_->came - at >= kLength) {
     uint32_t size = 0;
     std::memcpy(&size, sealed_->in + at, kLength);
-    if (size == 0 || size > kPiece) {
-      errno = EBADMSG;
-      return -1;
-    }
     const size_t piece = kLength + size + Seal::kTag;
-    if (sealed_->came - at < piece || room - opened < size) break;
-    if (!sealed_->incoming.open(sealed_->in + at + kLength, size + Seal::kTag, to + opened)) {
-      errno = EBADMSG;
-      return -1;
+    const bool possible = size != 0 && size <= kPiece;
+    if (possible && (sealed_->came - at < piece || room - opened < size)) break;
+    if (!possible || !sealed_->incoming.open(sealed_->in + at + kLength, size + Seal::kTag, to + opened)) {
+      sealed_->spoiled = true;
+      break;
     }
     opened += size;
     at += piece;
   }
   sealed_->came -= at;
   std::memmove(sealed_->in, sealed_->in + at, sealed_->came);
-  return static_cast<ssize_t>(opened);
+  if (opened != 0 || !sealed_->spoiled) return static_cast<ssize_t>(opened);
+  errno = EBADMSG;
+  return -1;
 }
 
 }  // namespace lci

@@ -42,7 +42,8 @@ class Connection {
   /// The system has all that was given.
   bool is_flushed() const { return !sealed_ || sealed_->sent == sealed_->end; }
   /// @return how many bytes have come to @p to, which has room for @p room, least_room() at least; 0: the other side
-  /// sends no more; -1, and errno: EAGAIN, EBADMSG if they are not what was sealed, or the connection is gone
+  /// sends no more; -1, and errno: EAGAIN, EBADMSG from a piece on that is not what was sealed, or the connection is
+  /// gone
   /// @param more more may be there
   ssize_t receive(std::byte* to, size_t room, bool* more);
 
@@ -58,6 +59,7 @@ class Connection {
     size_t sent = 0, end = 0;
     std::byte in[kPieces * kSealedPiece];  // what has come
     size_t came = 0;
+    bool spoiled = false;  // a piece did not open; nothing behind it counts
   };
 
   ssize_t flush();

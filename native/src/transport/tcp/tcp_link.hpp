@@ -110,6 +110,7 @@ class TcpLink final : private LinkEvents {
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
   void lose_connection();
+  void lose_piece();
   bool may_have_crossed();
   bool has_nothing_to_say();
   void rest();
@@ -137,7 +138,9 @@ class TcpLink final : private LinkEvents {
   bool leaving_ = false;      ///< The goodbye is the last record; nothing that comes is taken any more.
   bool shut_ = false;         ///< And the present connection has all of it.
   bool readable_ = false, writable_ = false, hung_up_ = false;
-  bool is_lost_ = false;  ///< A send has found so, and reading finds no more than an end.
+  uint32_t spoiled_ = 0;     ///< Pieces that did not open, since one has.
+  bool has_warned_ = false;  ///< Of such a piece.
+  bool is_lost_ = false;     ///< A send has found so, and reading finds no more than an end.
   /// Has room for what is read at once, behind a frame that has not come whole.
   std::unique_ptr<std::byte[]> came_;
   size_t rest_ = 0;       ///< Bytes in it that were not taken.
@@ -147,10 +150,10 @@ class TcpLink final : private LinkEvents {
   uint32_t idle_ = 0;  ///< Passes without anything new.
   uint64_t seen_acknowledged_ = 0, seen_at_ns_ = 0;
   uint64_t seen_arrived_ = UINT64_MAX;  // of what was sent over this connection; this: not yet
-  uint64_t came_said_ = 0;          // where the peer's last record begins that does more than report
-  bool peer_rests_ = false;         // which was a proposal
-  uint64_t proposed_ = UINT64_MAX;  // what was said when this side made its own over this connection
-  bool crossed_ = false;            // the connection ended while what was said since was on its way
+  uint64_t came_said_ = 0;              // where the peer's last record begins that does more than report
+  bool peer_rests_ = false;             // which was a proposal
+  uint64_t proposed_ = UINT64_MAX;      // what was said when this side made its own over this connection
+  bool crossed_ = false;                // the connection ended while what was said since was on its way
   uint64_t moved_ = 0, quiet_since_ns_ = 0;
 };
 
