@@ -88,7 +88,7 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
     SealKeys keys{};
     keys.of_sender.bytes.fill(std::byte{sender});
     keys.of_receiver.bytes.fill(std::byte{receiver});
-    return Connection(std::move(socket), GetParam() ? &crypto_ : nullptr, keys);
+    return Connection(std::move(socket), GetParam() ? &crypto_ : nullptr, keys, most_pieces_);
   }
   /// A connection between the two, as after a call of rank 0 that was accepted.
   void connect(uint8_t heard = 1) {
@@ -134,6 +134,7 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
   }
 
   CryptoLibrary crypto_;
+  uint64_t most_pieces_ = Seal::kMostPieces;
   Side caller_{0}, answerer_{1};
 };
 INSTANTIATE_TEST_SUITE_P(Security, TcpLinkTest, testing::Bool(),
@@ -587,6 +588,57 @@ TEST_P(SealedLinkTest, APeerOfWhichNothingComesWholeThreeTimesIsCutOff) {
   EXPECT_TRUE(answerer_.link->has_ended());
   EXPECT_EQ(std::vector<RankState>{RankState::kFailed}, answerer_.ends);
   EXPECT_EQ(1u, answerer_.shared().get(Metric::protocol_errors));
+}
+
+// --- keys that are used up
+
+TEST_P(SealedLinkTest, GoesOnWithOtherKeysWhenOnesAreUsedUp) {
+  most_pieces_ = 5;
+  connect();
+  uint64_t posted = 0, answered = 0;
+  for (int renewed = 0, passes = 0; renewed < 20; ++passes) {
+    if (caller_.post(posted)) ++posted;
+    if (posted % 3 == 0 && answerer_.post(answered)) ++answered;
+    pass(1);
+    if (caller_.link->is_broken() && answerer_.link->is_broken()) {
+      ++renewed;
+      connect();
+    }
+    ASSERT_LT(passes, 1000) << "nobody has other keys";
+  }
+  EXPECT_EQ(0u, caller_.shared().get(Metric::links_resumed)) << "which counts those that broke";
+  EXPECT_EQ(0u, answerer_.shared().get(Metric::links_resumed));
+  most_pieces_ = Seal::kMostPieces;
+  if (caller_.link->is_open()) caller_.link->cut();
+  if (answerer_.link->is_open()) answerer_.link->cut();
+  connect();
+  pass();
+  EXPECT_EQ(first(posted), answerer_.taken);
+  EXPECT_EQ(first(answered), caller_.taken);
+  EXPECT_TRUE(caller_.ends.empty() && answerer_.ends.empty());
+}
+
+TEST_P(SealedLinkTest, AGoodbyeGoesWithOtherKeysWhenOnesAreUsedUp) {
+  most_pieces_ = 2;
+  connect();
+  caller_.link->read();  // what there is room for
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  caller_.link->leave(RankState::kLeft, 3);
+  EXPECT_FALSE(caller_.link->has_left());
+  EXPECT_FALSE(caller_.link->has_left());
+  ASSERT_TRUE(caller_.link->is_broken());
+  answerer_.pass();
+  answerer_.pass();
+  connect();
+  bool left = false;
+  for (int i = 0; i < 100 && !left; ++i) {
+    left = caller_.link->has_left();
+    answerer_.pass();
+  }
+  EXPECT_TRUE(left);
+  EXPECT_EQ(first(1), answerer_.taken);
+  EXPECT_EQ(std::vector<RankState>{RankState::kLeft}, answerer_.ends);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class SealedConnection : public testing::Test {
     keys.of_receiver.bytes.fill(std::byte{2});
     reversed.of_sender = keys.of_receiver;
     reversed.of_receiver = keys.of_sender;
-    sender_ = Connection(FileDescriptor(a[0]), &crypto_, keys);
+    sender_ = Connection(FileDescriptor(a[0]), &crypto_, keys, most_pieces_);
     from_sender_ = FileDescriptor(a[1]);
     receiver_ = Connection(FileDescriptor(b[0]), &crypto_, reversed);
     to_receiver_ = FileDescriptor(b[1]);
@@ -76,6 +76,7 @@ class SealedConnection : public testing::Test {
   }
 
   CryptoLibrary crypto_;
+  uint64_t most_pieces_ = Seal::kMostPieces;
   Connection sender_, receiver_;
   FileDescriptor from_sender_, to_receiver_;
 };
@@ -161,18 +162,38 @@ TEST_F(SealedConnection, EndsWithAPieceThatCannotBeSealed) {
   const Bytes plain = numbered(100);
   const iovec all{const_cast<std::byte*>(plain.data()), plain.size()};
   ASSERT_EQ(100, sender_.send(&all, 1));
-  fails_now = true;
-  errno = 0;
-  EXPECT_EQ(-1, sender_.send(&all, 1));
-  EXPECT_EQ(ENOMEM, errno);
-  fails_now = false;
-  EXPECT_EQ(-1, sender_.send(&all, 1));
-  EXPECT_EQ(EPIPE, errno);
+  EXPECT_FALSE(sender_.is_spent());
+  for (const bool fails : {true, false}) {
+    fails_now = fails;
+    errno = 0;
+    EXPECT_EQ(-1, sender_.send(&all, 1));
+    EXPECT_EQ(ENOKEY, errno);
+    EXPECT_TRUE(sender_.is_spent());
+  }
   std::array<std::byte, Connection::kPiece> some;
-  bool more = false;
-  EXPECT_EQ(0, sender_.receive(some.data(), some.size(), &more)) << "its own side finds the end";
-  EXPECT_EQ(120, recv(from_sender_.get(), some.data(), some.size(), MSG_DONTWAIT));
-  EXPECT_EQ(0, recv(from_sender_.get(), some.data(), some.size(), MSG_DONTWAIT));
+  EXPECT_EQ(120, recv(from_sender_.get(), some.data(), some.size(), MSG_DONTWAIT)) << "and nothing more";
+}
+
+// So many pieces of one key that somebody could learn from their number.
+TEST_F(SealedConnection, EndsWithItsKey) {
+  most_pieces_ = 3;
+  SetUp();
+  const Bytes plain = numbered(2 * Connection::kPiece + 1);
+  const Bytes wire = sealed(plain.data(), plain.size());
+  EXPECT_EQ(plain, opened(wire)) << "the receiver counts nothing";
+  EXPECT_TRUE(sender_.is_spent());
+  const iovec part{const_cast<std::byte*>(plain.data()), 1};
+  EXPECT_EQ(-1, sender_.send(&part, 1));
+  EXPECT_EQ(ENOKEY, errno);
+  EXPECT_FALSE(Connection().is_spent()) << "nothing is sealed";
+}
+
+TEST_F(SealedConnection, GivesWhatItsKeyIsGoodFor) {
+  most_pieces_ = 2;
+  SetUp();
+  const Bytes plain = numbered(3 * Connection::kPiece);
+  const iovec all{const_cast<std::byte*>(plain.data()), plain.size()};
+  EXPECT_EQ(static_cast<ssize_t>(2 * Connection::kPiece), sender_.send(&all, 1));
 }
 
 TEST_F(SealedConnection, AKnownTextDoesNotShow) {

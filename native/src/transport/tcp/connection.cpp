@@ -21,9 +21,9 @@ ssize_t send_parts(int socket, const iovec* parts, int count) {
 
 }  // namespace
 
-Connection::Connection(FileDescriptor socket, const CryptoLibrary* crypto, const SealKeys& keys)
+Connection::Connection(FileDescriptor socket, const CryptoLibrary* crypto, const SealKeys& keys, uint64_t most_pieces)
     : socket_(std::move(socket)) {
-  if (crypto) sealed_ = std::make_unique<Sealed>(*crypto, keys);
+  if (crypto) sealed_ = std::make_unique<Sealed>(*crypto, keys, most_pieces);
 }
 
 ssize_t Connection::send(const iovec* parts, int count) {
@@ -31,7 +31,7 @@ ssize_t Connection::send(const iovec* parts, int count) {
   if (const ssize_t code = flush(); code < 0 || count == 0) return code;
   const size_t taken = seal(parts, count);
   if (taken == 0) {
-    errno = ENOMEM;  // libcrypto has no other reason
+    errno = ENOKEY;
     return -1;
   }
   if (flush() < 0 && errno != EAGAIN && errno != EINTR) return -1;
@@ -49,7 +49,7 @@ ssize_t Connection::flush() {
   return 0;
 }
 
-/// As many pieces as there is room for, of the front of the parts. @return their bytes in them; 0: they cannot be made
+/// As many pieces as there is room for, of the front of the parts. @return their bytes in them; 0: the key is spent
 size_t Connection::seal(const iovec* parts, int count) {
   iovec rest[2] = {};
   count = std::min(count, 2);
@@ -58,12 +58,7 @@ size_t Connection::seal(const iovec* parts, int count) {
   size_t taken = 0;
   while (rest[0].iov_len + rest[1].iov_len != 0 && sealed_->end + kSealedPiece <= sizeof sealed_->out) {
     const size_t size = seal_piece(rest, count);
-    if (size == 0) {
-      // The numbers of pieces are spent, so nothing can follow on this connection.
-      sealed_->end = 0;
-      shutdown(socket_.get(), SHUT_RDWR);
-      return 0;
-    }
+    if (size == 0) break;
     taken += size;
   }
   return taken;

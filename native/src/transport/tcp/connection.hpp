@@ -27,13 +27,15 @@ class Connection {
 
   Connection() = default;
   /// @param crypto null: nothing is sealed. std::bad_alloc.
-  Connection(FileDescriptor socket, const CryptoLibrary* crypto, const SealKeys& keys);
+  /// @param most_pieces that this side seals
+  Connection(FileDescriptor socket, const CryptoLibrary* crypto, const SealKeys& keys,
+             uint64_t most_pieces = Seal::kMostPieces);
 
   int socket() const { return socket_.get(); }
   bool is_there() const { return socket_.get() >= 0; }
 
   /// Sends from the front of @p count parts; without one, what is left of pieces. @return how many of their bytes need
-  /// not be given again; -1, and errno: EAGAIN, or the connection is gone
+  /// not be given again; -1, and errno: EAGAIN, ENOKEY if the key is spent, or the connection is gone
   ssize_t send(const iovec* parts, int count);
   /// Least room for receive().
   size_t least_room() const { return sealed_ ? kPiece : 1; }
@@ -41,6 +43,10 @@ class Connection {
   bool has_piece() const;
   /// The system has all that was given.
   bool is_flushed() const { return !sealed_ || sealed_->sent == sealed_->end; }
+  /// Nothing more can be given to it: what is left needs another connection, with other keys.
+  bool is_spent() const { return sealed_ && sealed_->outgoing.is_spent() && is_flushed(); }
+  /// It ends because a key of it is used up.
+  bool is_used_up() const { return sealed_ && (sealed_->outgoing.is_spent() || sealed_->incoming.is_spent()); }
   /// @return how many bytes have come to @p to, which has room for @p room, least_room() at least; 0: the other side
   /// sends no more; -1, and errno: EAGAIN, EBADMSG from a piece on that is not what was sealed, or the connection is
   /// gone
@@ -52,8 +58,9 @@ class Connection {
   /// Pieces that one call of the system brings: fewer cost more calls, more let the other side wait for the first.
   static constexpr size_t kPieces = 8;
   struct Sealed {
-    Sealed(const CryptoLibrary& crypto, const SealKeys& keys)
-        : outgoing(crypto, keys.of_sender, Seal::Use::kSeal), incoming(crypto, keys.of_receiver, Seal::Use::kOpen) {}
+    Sealed(const CryptoLibrary& crypto, const SealKeys& keys, uint64_t most_pieces)
+        : outgoing(crypto, keys.of_sender, Seal::Use::kSeal, most_pieces),
+          incoming(crypto, keys.of_receiver, Seal::Use::kOpen) {}
     Seal outgoing, incoming;
     std::byte out[kPieces * kSealedPiece];  // sent so far, of so many
     size_t sent = 0, end = 0;

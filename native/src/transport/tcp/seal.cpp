@@ -16,8 +16,8 @@ unsigned char* bytes_at(std::byte* at) {
 
 }  // namespace
 
-Seal::Seal(const CryptoLibrary& crypto, const Digest& key, Use use)
-    : crypto_(crypto), context_(crypto.CIPHER_CTX_new(), crypto.CIPHER_CTX_free) {
+Seal::Seal(const CryptoLibrary& crypto, const Digest& key, Use use, uint64_t most_pieces)
+    : crypto_(crypto), context_(crypto.CIPHER_CTX_new(), crypto.CIPHER_CTX_free), left_(most_pieces) {
   const auto init = use == Use::kSeal ? crypto.EncryptInit_ex : crypto.DecryptInit_ex;
   if (!context_ || init(context_.get(), crypto.aes_128_gcm(), nullptr,
                         reinterpret_cast<const unsigned char*>(key.bytes.data()), nullptr) != 1) {
@@ -33,6 +33,12 @@ Seal::Nonce Seal::next() {
 }
 
 bool Seal::seal(const iovec* parts, int count, std::byte* out) {
+  const bool sealed = left_ != 0 && make(parts, count, out);
+  left_ = sealed ? left_ - 1 : 0;
+  return sealed;
+}
+
+bool Seal::make(const iovec* parts, int count, std::byte* out) {
   int size = 0;
   if (crypto_.EncryptInit_ex(context_.get(), nullptr, nullptr, nullptr, next().bytes) != 1) return false;
   for (int i = 0; i < count; ++i) {
@@ -48,6 +54,7 @@ bool Seal::seal(const iovec* parts, int count, std::byte* out) {
 
 bool Seal::open(const std::byte* piece, size_t size, std::byte* out) {
   if (size < kTag) return false;
+  if (left_ != 0) --left_;  // how many there are is the sender's affair
   int opened = 0;
   const auto* in = reinterpret_cast<const unsigned char*>(piece);
   const auto plain = static_cast<int>(size - kTag);

@@ -73,10 +73,11 @@ void TcpLink::open(Connection connection, const LinkProgress& peer, bool answere
   counters_.add(Metric::links_open);
   if (!out_.bytes().resume(peer.taken)) return blame("it has taken what was not sent");
   if (peer.connections <= connections_) return blame("it has lost count of connections");
-  if (connections_ != 0 && state_ != State::kResting && !crossed_) host_.shared().add(Metric::links_resumed);
+  const bool broke = connections_ != 0 && state_ != State::kResting && !crossed_ && !used_up_;
+  if (broke) host_.shared().add(Metric::links_resumed);
   connections_ = peer.connections;
   answered_ = answered;
-  heard_ = hung_up_ = is_lost_ = shut_ = peer_rests_ = crossed_ = false;
+  heard_ = hung_up_ = is_lost_ = shut_ = peer_rests_ = crossed_ = used_up_ = false;
   proposed_ = UINT64_MAX;
   seen_at_ns_ = 0;
   seen_arrived_ = UINT64_MAX;
@@ -266,6 +267,7 @@ bool TcpLink::read() {
   } else if (errno == EAGAIN) {
     readable_ = false;
     hung_up_ = false;
+    if (is_worn_out() && hears_nothing_more()) cut();
   }
   return in_.has_delivered();
 }
@@ -309,6 +311,7 @@ void TcpLink::become(State state) {
 
 /// Both sides are to learn of it at once.
 void TcpLink::cut() {
+  used_up_ = connection_.is_used_up();
   reset_at_close(connection_.socket());
   drop_connection();
   readable_ = writable_ = hung_up_ = false;
@@ -420,7 +423,8 @@ bool TcpLink::has_left() {
   // The peer has ended its side: it leaves too, or is dead, and reads no more; or it rests.
   crossed_ = came == 0 && leaving_ && may_have_crossed();
   if (came == 0 && !is_lost_ && !crossed_) return true;
-  if (came < 0 && (errno == EAGAIN || errno == EINTR)) return has_sent_goodbye();
+  const bool goes_on = came < 0 && (errno == EAGAIN || errno == EINTR);
+  if (goes_on && !is_worn_out()) return has_sent_goodbye();
   if (leaving_) cut();
   return !leaving_;
 }

@@ -118,6 +118,8 @@ class TcpLink final : private LinkEvents {
   bool has_sent_goodbye();
   bool awaits_system() const { return held_by_system() != 0; }
   uint32_t held_by_system() const;
+  /// What is left to say needs other keys.
+  bool is_worn_out() const { return connection_.is_spent() && !out_.bytes().all_sent(); }
   bool has_sent_all() const { return out_.bytes().all_sent() && connection_.is_flushed(); }
   void blame(const char* why);
   void drop_connection();
@@ -153,6 +155,7 @@ class TcpLink final : private LinkEvents {
   uint64_t came_said_ = 0;              // where the peer's last record begins that does more than report
   bool peer_rests_ = false;             // which was a proposal
   uint64_t proposed_ = UINT64_MAX;      // what was said when this side made its own over this connection
+  bool used_up_ = false;                // the last connection ended with its keys
   bool crossed_ = false;                // the connection ended while what was said since was on its way
   uint64_t moved_ = 0, quiet_since_ns_ = 0;
 };
