@@ -3,11 +3,13 @@
 #include "transport/tcp/tcp_link.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -54,6 +56,9 @@ class Side final : public LinkHost {
     in_.publish_head();
   }
   uint64_t count(Metric counter) const { return counters.get(counter); }
+  void barriers_came(uint32_t, uint32_t) override {
+    if (on_record) on_record();
+  }
   void pass() {
     link->wake(true, true, false);
     while (link->is_readable()) link->read();
@@ -63,6 +68,7 @@ class Side final : public LinkHost {
 
   std::unique_ptr<TcpLink> link;
   std::vector<uint64_t> taken;
+  std::function<void()> on_record;  ///< It has read the head of one.
 
  private:
   bool go_over() {
@@ -389,6 +395,56 @@ TEST_P(TcpLinkTest, OfARankThatHasFailedOnlyWhatHasComeIsRead) {
   EXPECT_TRUE(answerer_.link->finish(true, now_ns() + kHour));
   answerer_.take_all();
   EXPECT_EQ(first(1), answerer_.taken);
+}
+
+// It says something more whenever it is read, so that there is always something to read.
+TEST_P(TcpLinkTest, ARankThatHasFailedAndSpeaksForEverIsNotReadForEver) {
+  connect();
+  pass();
+  constexpr int kMany = 100, kWords = 2000;
+  int said = 0;
+  const auto speak = [&] {
+    if (said == kMany) return;
+    ++said;
+    caller_.link->provide_words(kWords);
+    for (int i = 0; i < kWords; ++i) caller_.link->say(LinkWord::kDevices, 0, 0, 1);
+    caller_.link->wake(false, true, false);
+    caller_.link->flush();
+  };
+  answerer_.on_record = speak;
+  for (int i = 0; i < 6; ++i) speak();  // more than is read at once
+  EXPECT_FALSE(answerer_.link->finish(true, now_ns() + kHour)) << "not now";
+  EXPECT_LT(said, kMany);
+  EXPECT_TRUE(answerer_.link->finish(true, now_ns() - 1));
+  EXPECT_LT(said, kMany);
+  EXPECT_TRUE(answerer_.link->has_ended());
+}
+
+TEST_P(TcpLinkTest, WhoeverLeavesReadsNoMoreThanSoMuchAtOnce) {
+  int pair[2];
+  ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+  const int room = 1 << 20;
+  setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  caller_.link->open(connection(FileDescriptor(pair[0]), 1, 2), {1, 0}, false);
+  const FileDescriptor other(pair[1]);
+  std::vector<std::byte> some(32 << 10);
+  while (send(other.get(), some.data(), some.size(), MSG_DONTWAIT) > 0) {
+  }
+  int before = 0, after = 0;
+  ASSERT_EQ(0, ioctl(pair[0], FIONREAD, &before));
+  ASSERT_LT(150'000, before);
+  caller_.link->leave(RankState::kLeft, 0);
+  EXPECT_FALSE(caller_.link->has_left());
+  ASSERT_EQ(0, ioctl(pair[0], FIONREAD, &after));
+  EXPECT_LT(0, after);
+  EXPECT_LT(after, before);
+  bool left = false;
+  for (int i = 0; i < 100 && !left; ++i) {
+    while (recv(other.get(), some.data(), some.size(), MSG_DONTWAIT) > 0) {
+    }
+    left = caller_.link->has_left();
+  }
+  EXPECT_TRUE(left);
 }
 
 TEST_P(TcpLinkTest, HearsWhoIsGoneUnlessTheTellerIsDeadItself) {

@@ -25,6 +25,8 @@ constexpr uint64_t kUnreported = 64 << 10;
 /// and carries it.
 constexpr uint32_t kIdlePasses = 16;
 constexpr size_t kReadAtOnce = 128 << 10;
+/// Reads of a rank that is gone before this one does something else: it may be there, and speak for ever.
+constexpr int kReadsOfTheGone = 16;
 /// Sealed pieces that do not open, with none that does between them, until the peer is blamed.
 constexpr uint32_t kMostSpoiled = 3;
 
@@ -394,12 +396,13 @@ void TcpLink::blame(const char* why) {
 bool TcpLink::finish(bool failed, uint64_t until_ns) {
   if (state_ == State::kCalling) return true;
   readable_ = true;
-  while (is_readable()) {
+  for (int reads = 0; is_readable() && reads < kReadsOfTheGone; ++reads) {
     read();
     if (blocked_) return false;
   }
   // Of one that has left a goodbye is on its way here, if its host is still there.
-  if (state_ == State::kOpen && !failed && now_ns() < until_ns) return false;
+  const bool awaits_more = !failed || is_readable();
+  if (state_ == State::kOpen && awaits_more && now_ns() < until_ns) return false;
   if (state_ != State::kEnded) end(RankState::kFailed, 0);
   return true;
 }
@@ -417,14 +420,16 @@ void TcpLink::leave(RankState state, uint64_t barriers) {
 bool TcpLink::has_left() {
   if (state_ == State::kBroken && leaving_) return false;
   if (!connection_.is_there()) return true;
-  std::byte dropped[4096];
+  std::byte dropped[16 << 10];
   ssize_t came = 1;
-  while (came > 0) came = recv(connection_.socket(), dropped, sizeof dropped, MSG_DONTWAIT);
+  for (size_t all = 0; came > 0 && all < kReadAtOnce; all += static_cast<size_t>(came)) {
+    came = recv(connection_.socket(), dropped, sizeof dropped, MSG_DONTWAIT);
+  }
   // The peer has ended its side: it leaves too, or is dead, and reads no more; or it rests.
   crossed_ = came == 0 && leaving_ && may_have_crossed();
   if (came == 0 && !is_lost_ && !crossed_) return true;
-  const bool goes_on = came < 0 && (errno == EAGAIN || errno == EINTR);
-  if (goes_on && !is_worn_out()) return has_sent_goodbye();
+  const bool goes_on = came > 0 || (came < 0 && (errno == EAGAIN || errno == EINTR));
+  if (goes_on && !is_worn_out()) return has_sent_goodbye() && came < 0;
   if (leaving_) cut();
   return !leaving_;
 }
