@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is let in at a rank's TCP port, and what strangers can do there. [NETWORK 3.8]
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -53,6 +54,24 @@ class LinkDoor : public testing::Test {
     FileDescriptor socket = connect_to(socket_address(address_));
     EXPECT_GE(socket.get(), 0);
     return socket;
+  }
+  /// One that comes from another host, 127.0.0.2.
+  FileDescriptor connected_from_elsewhere() const {
+    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in elsewhere{};
+    elsewhere.sin_family = AF_INET;
+    elsewhere.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    EXPECT_EQ(0, bind(socket.get(), reinterpret_cast<const sockaddr*>(&elsewhere), sizeof elsewhere));
+    const SocketAddress to = socket_address(address_);
+    EXPECT_TRUE(connect(socket.get(), to.get(), to.size()) == 0 || errno == EINPROGRESS);
+    return socket;
+  }
+  /// It calls as rank 0; whether it is challenged.
+  bool is_challenged(const FileDescriptor& socket) {
+    const CallHello hello = hello_to(caller_, 1, 0);
+    send_bytes(socket, &hello, sizeof hello);
+    CallChallenge challenge;
+    return read_all(socket, &challenge, sizeof challenge);
   }
   static void send_bytes(const FileDescriptor& socket, const void* bytes, size_t size) {
     for (int i = 0; i < 1000; ++i) {
@@ -247,6 +266,35 @@ TEST_F(LinkDoor, AThousandWhoSayNothingKeepNobodyOut) {
   }
   EXPECT_TRUE(door_.has_callers(0));
   EXPECT_LE(lines(), 1u);
+}
+
+TEST_F(LinkDoor, ACrowdOfOneAddressMakesRoomItself) {
+  const FileDescriptor rank = connected();  // and its system has answered, but it has not looked yet
+  std::vector<FileDescriptor> silent;
+  for (int i = 0; i < 300; ++i) {
+    door_.visit();
+    silent.push_back(connected_from_elsewhere());
+  }
+  EXPECT_TRUE(is_closed(silent.front()));
+  EXPECT_TRUE(is_challenged(rank));
+}
+
+// Many ranks of a host call at once, and are about to prove themselves.
+TEST_F(LinkDoor, WhoeverSaysNothingMakesRoomForThoseWhoDo) {
+  std::vector<FileDescriptor> ranks, silent;
+  for (int i = 0; i < 50; ++i) {
+    ranks.push_back(connected());
+    ASSERT_TRUE(is_challenged(ranks.back())) << i;
+  }
+  for (int i = 0; i < 50; ++i) {
+    silent.push_back(connected_from_elsewhere());
+    door_.visit();
+  }
+  EXPECT_TRUE(is_closed(silent.front()));
+  for (const FileDescriptor& rank : ranks) {
+    std::byte byte;
+    EXPECT_TRUE(recv(rank.get(), &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) << "it is still there";
+  }
 }
 
 TEST_F(LinkDoor, ACallerHearsThatNobodyListens) {

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
+#include "host/crowd.hpp"
 #include "host/socket.hpp"
 #include "lci/lci.h"
 
@@ -63,13 +64,17 @@ void Door::go_on_with_all() {
   }
 }
 
-/// Whoever says nothing goes before who was challenged, and of those the oldest.
+/// Whoever says nothing goes before who was challenged; of those the oldest of the address that has the most places.
 void Door::make_room() {
-  auto oldest =
-      std::find_if(strangers_.begin(), strangers_.end(), [](const auto& stranger) { return !stranger->challenged; });
-  if (oldest == strangers_.end()) oldest = strangers_.begin();
-  refuse(**oldest, "it has not proved itself, and others call");
-  strangers_.erase(oldest);
+  const auto says_nothing = [](const auto& stranger) { return !stranger->challenged; };
+  const auto same_address = [](const auto& one, const auto& other) { return one->address == other->address; };
+  const auto anybody = [](const auto&) { return true; };
+  auto chosen = one_of_the_crowd(strangers_.begin(), strangers_.end(), says_nothing, same_address);
+  if (chosen == strangers_.end()) {
+    chosen = one_of_the_crowd(strangers_.begin(), strangers_.end(), anybody, same_address);
+  }
+  refuse(**chosen, "it has not proved itself, and others call");
+  strangers_.erase(chosen);
 }
 
 /// Another one makes room for one that comes: whoever holds connections open keeps nobody out.
