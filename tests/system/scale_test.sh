@@ -49,7 +49,8 @@ test_64_ranks() { goes 64 16; }
 
 # For rank 0: it has a connection to each of the others while they join.
 test_too_few_descriptors_are_said() {
-  "$lci" run --hosts "$LCI_LAB_HOSTS" --launch-agent 'ip netns exec {}' -n 64 sh -c 'ulimit -n 60; exec "$0"' "$job" \
+  LCI_ATTR_BOOTSTRAP_TIMEOUT_MS=15000 \
+    "$lci" run --hosts "$LCI_LAB_HOSTS" --launch-agent 'ip netns exec {}' -n 64 sh -c 'ulimit -n 60; exec "$0"' "$job" \
     > "$dir/out" 2> "$dir/err" < /dev/null && fail "it ran"
   contains "$(cat "$dir/out" "$dir/err")" "rank 0 may not open so many files"
 }

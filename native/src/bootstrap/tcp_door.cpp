@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bootstrap/tcp_door.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "host/crowd.hpp"
 
 namespace lci {
 namespace {
@@ -41,11 +43,11 @@ int TcpDoor::open(std::string* why) {
 void TcpDoor::close() {
   listener_ = FileDescriptor();
   strangers_.clear();
+  again_ns_ = 0;
 }
 
-int TcpDoor::serve(const Judge& judge, const Join& join) {
-  const int code = accept_all();
-  if (code != LCI_DONE) return code;
+void TcpDoor::serve(const Judge& judge, const Join& join) {
+  accept_all();
   for (auto stranger = strangers_.begin(); stranger != strangers_.end();) {
     const Step step = advance(*stranger);
     if (step == Step::kGoesOn) {
@@ -57,32 +59,52 @@ int TcpDoor::serve(const Judge& judge, const Join& join) {
     }
     stranger = step == Step::kWaits ? std::next(stranger) : strangers_.erase(stranger);
   }
-  return LCI_DONE;
 }
 
-int TcpDoor::accept_all() {
+void TcpDoor::accept_all() {
+  if (now_ns() < again_ns_) return;
+  again_ns_ = 0;
   while (is_open() && (strangers_.size() < limits_.strangers || make_room())) {
     SocketAddress from;
     FileDescriptor socket = accept_from(listener_.get(), &from);
-    if (socket.get() < 0 && (errno == EMFILE || errno == ENFILE)) {
-      return fail(
-          LCI_ERR_NO_MEMORY,
-          "bootstrap tcp: rank 0 may not open so many files: it has a connection to each of %u ranks; raise the "
-          "limit (ulimit -n)",
-          settings_.size);
+    if (socket.get() < 0) {
+      const bool lacks = errno == EMFILE || errno == ENFILE;
+      if (lacks && make_room()) continue;
+      return lacks ? lack_descriptors() : void();
     }
-    if (socket.get() < 0) return LCI_DONE;
     send_at_once(socket.get());
     strangers_.push_back({.socket = std::move(socket), .from = from, .since = now_ns()});
   }
-  return LCI_DONE;
 }
 
-/// A crowd of strangers that say nothing keeps others waiting for a second, not for five.
+/// Others of the process may close some, or strangers go: until then those who call wait in the system's queue.
+void TcpDoor::lack_descriptors() {
+  again_ns_ = now_ns() + limits_.descriptor_wait;
+  if (!log_ || std::exchange(told_lack_, true)) return;
+  LCI_LOG(*log_, LogLevel::kWarn, "bootstrap",
+          "rank 0 may not open so many files: it needs a connection to each of %u ranks, which wait; raise the limit "
+          "(ulimit -n)",
+          settings_.size);
+}
+
+/// When it makes room for others: whoever has greeted is about to prove itself, over whatever distance.
+uint64_t TcpDoor::goes_at(const Stranger& stranger) const {
+  const bool has_greeted = stranger.received >= stranger.greeting.size();
+  return stranger.since + std::min(limits_.crowd_patience, has_greeted ? UINT64_MAX : limits_.silent_patience);
+}
+
+/// One of the address that has the most of those: a crowd of one host keeps others waiting for a moment, not for five
+/// seconds.
 bool TcpDoor::make_room() {
-  if (!lets_in() || !wait_for(listener_.get(), false, 0)) return false;
-  refuse(strangers_.front(), "has not said who it is, and others wait");
-  strangers_.pop_front();
+  if (!wait_for(listener_.get(), false, 0)) return false;
+  const auto goes = [this, now = now_ns()](const Stranger& stranger) { return may_go(stranger, now); };
+  const auto same_host = [](const Stranger& one, const Stranger& other) {
+    return one.from.with_port(0) == other.from.with_port(0);
+  };
+  const auto chosen = one_of_the_crowd(strangers_.begin(), strangers_.end(), goes, same_host);
+  if (chosen == strangers_.end()) return false;
+  refuse(*chosen, "has not said who it is, and others wait");
+  strangers_.erase(chosen);
   return true;
 }
 
@@ -160,7 +182,9 @@ void TcpDoor::refuse(const Stranger& stranger, const char* why) {
 }
 
 bool TcpDoor::lets_in() const {
-  return strangers_.size() < limits_.strangers || now_ns() - strangers_.front().since >= limits_.crowd_patience;
+  if (again_ns_ != 0) return false;
+  const auto goes = [this, now = now_ns()](const Stranger& stranger) { return may_go(stranger, now); };
+  return strangers_.size() < limits_.strangers || std::any_of(strangers_.begin(), strangers_.end(), goes);
 }
 
 void TcpDoor::add_to(std::vector<pollfd>* entries) const {
@@ -170,8 +194,12 @@ void TcpDoor::add_to(std::vector<pollfd>* entries) const {
 }
 
 uint64_t TcpDoor::next_deadline() const {
-  if (strangers_.empty()) return UINT64_MAX;
-  return strangers_.front().since + (lets_in() ? limits_.patience : limits_.crowd_patience);
+  uint64_t next = again_ns_ != 0 ? again_ns_ : UINT64_MAX;
+  if (strangers_.empty()) return next;
+  next = std::min(next, strangers_.front().since + limits_.patience);
+  if (lets_in()) return next;
+  for (const Stranger& stranger : strangers_) next = std::min(next, goes_at(stranger));
+  return next;
 }
 
 }  // namespace lci

@@ -26,6 +26,8 @@ class TcpDoor {
     size_t strangers = 64;
     uint64_t patience = 5'000'000'000;        // ns for a stranger
     uint64_t crowd_patience = 1'000'000'000;  // ns, if there is no place for others
+    uint64_t silent_patience = 50'000'000;    // ns, for one that has not greeted, if there is none
+    uint64_t descriptor_wait = 50'000'000;    // ns, until one that may not be opened is asked for again
   };
 
   TcpDoor(const TcpSettings& settings, uint64_t job, const Limits& limits)
@@ -41,8 +43,10 @@ class TcpDoor {
   /// Whether a rank that has proven itself may join; if so, @p join is called with its connection.
   using Judge = std::function<Verdict(uint32_t rank)>;
   using Join = std::function<void(uint32_t rank, FileDescriptor socket)>;
-  /// Serves those that are there. LCI_ERR_NO_MEMORY if no more descriptors can be had.
-  int serve(const Judge& judge, const Join& join);
+  /// Serves those that are there.
+  void serve(const Judge& judge, const Join& join);
+  /// Those who call wait, because this process may open no more descriptors.
+  bool lacks_descriptors() const { return again_ns_ != 0; }
 
   /// The descriptors to wait for, and until when at most.
   void add_to(std::vector<pollfd>* entries) const;
@@ -61,7 +65,12 @@ class TcpDoor {
   };
   enum class Step { kWaits, kGoes, kGoesOn };
 
-  int accept_all();
+  using Strangers = std::list<Stranger>;
+
+  void accept_all();
+  void lack_descriptors();
+  bool may_go(const Stranger& stranger, uint64_t now) const { return now >= goes_at(stranger); }
+  uint64_t goes_at(const Stranger& stranger) const;
   bool lets_in() const;
   bool make_room();
   Step advance(Stranger& stranger);
@@ -76,8 +85,10 @@ class TcpDoor {
   const Limits limits_;
   Log* log_ = nullptr;
   FileDescriptor listener_;
-  std::list<Stranger> strangers_;  // the oldest first
-  std::set<std::string> named_;    // addresses that have had their line in the log
+  Strangers strangers_;          // the oldest first
+  uint64_t again_ns_ = 0;        // 0: there are descriptors
+  bool told_lack_ = false;       // of those, in the log
+  std::set<std::string> named_;  // addresses that have had their line in the log
 };
 
 }  // namespace lci

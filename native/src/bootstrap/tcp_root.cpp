@@ -14,6 +14,7 @@ namespace lci {
 namespace {
 
 constexpr uint64_t kAskAgain = 50'000'000;  // ns: for a name that has no address yet
+constexpr char kLate[] = "the deadline has passed";
 
 }  // namespace
 
@@ -68,21 +69,20 @@ int TcpRoot::open_door(uint64_t deadline_ns) {
 /// Until all ranks have given what they publish.
 int TcpRoot::gather(uint64_t deadline_ns) {
   for (;;) {
-    int code = serve_door();
-    if (code != LCI_DONE) return code;
+    serve_door();
     listen_to_all();
-    code = check_members();
+    const int code = check_members();
     if (code != LCI_DONE || missing().empty()) return code;
-    if (now_ns() >= deadline_ns) return report_missing("the deadline has passed");
+    if (now_ns() >= deadline_ns) return report_missing(kLate);
     wait(std::min(deadline_ns, door_.next_deadline()));
   }
 }
 
-int TcpRoot::serve_door() {
+void TcpRoot::serve_door() {
   auto join = [this](uint32_t rank, FileDescriptor socket) {
     members_.try_emplace(rank, Member{FrameStream(std::move(socket), kMostValueBytes), nullptr});
   };
-  return door_.serve([this](uint32_t rank) { return judge(rank); }, join);
+  door_.serve([this](uint32_t rank) { return judge(rank); }, join);
 }
 
 Verdict TcpRoot::judge(uint32_t rank) const {
@@ -146,7 +146,7 @@ void TcpRoot::take(uint32_t rank, Member& member, Frame frame) {
   if (frame.kind == FrameKind::kValues && !member.values && are_values_of(rank, frame.content)) {
     member.values = share(std::move(frame.content));
   } else if (frame.kind == FrameKind::kAsk) {
-    member.stream.post(FrameKind::kMissing, share(encode(last_failure(report_missing("the deadline has passed")))));
+    member.stream.post(FrameKind::kMissing, share(encode(last_failure(report_missing(kLate)))));
   } else if (frame.kind == FrameKind::kFailure) {
     member.end = hear_of_vain_waiting(frame.content);
   } else {
@@ -205,7 +205,8 @@ int TcpRoot::report_missing(const char* why) const {
   const auto ranks = missing();
   const uint32_t first = ranks.empty() ? 0 : ranks.front();
   const bool joined = first == 0 || members_.count(first) != 0;
-  const std::string more = "; rank " + std::to_string(first) + (joined ? " is not in this barrier" : " never joined");
+  std::string more = "; rank " + std::to_string(first) + (joined ? " is not in this barrier" : " never joined");
+  if (door_.lacks_descriptors()) more += "; rank 0 may not open so many files: raise the limit (ulimit -n)";
   return missing_ranks(LCI_ERR_TIMEOUT, id_text(job_), fence_, ranks.empty() ? std::vector{0u} : ranks, why + more);
 }
 

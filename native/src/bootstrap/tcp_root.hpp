@@ -33,7 +33,7 @@ class TcpRoot final : public TcpSide {
 
   int open_door(uint64_t deadline_ns);
   int gather(uint64_t deadline_ns);
-  int serve_door();
+  void serve_door();
   int hand_out(Shared own, uint64_t deadline_ns, Shared* all);
   void wait(uint64_t deadline_ns);
   Verdict judge(uint32_t rank) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -37,6 +38,23 @@ inline void fill_gaps() {
     if (open("/dev/null", O_RDONLY) < 0) return;
   }
 }
+
+/// While it lives this process can open no descriptor.
+class NoMoreDescriptors {
+ public:
+  NoMoreDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    fill_gaps();
+    const rlimit tight{static_cast<rlim_t>(next_descriptor()), before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &tight);
+  }
+  ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+  NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 /// Sends @p bytes with @p count copies of @p descriptor; false if they did not all go.
 inline bool say(int socket, const void* bytes, size_t size, int descriptor, size_t count) {

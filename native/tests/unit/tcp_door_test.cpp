@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "support/descriptors.hpp"
 #include "support/tcp_job.hpp"
 #include "support/threads.hpp"
 
@@ -24,7 +25,7 @@ constexpr uint64_t kLong = 3'600'000'000'000;  // ns
 /// A door, and connections to it that say what a test wants.
 class TcpDoorTest : public testing::Test {
  protected:
-  void open(const TcpDoor::Limits& limits = {.patience = kLong, .crowd_patience = kLong}) {
+  void open(const TcpDoor::Limits& limits = {.patience = kLong, .crowd_patience = kLong, .silent_patience = kLong}) {
     settings_.root = {"127.0.0.1", port_.address().port()};
     settings_.size = kSize;
     settings_.secret[0] = 1;
@@ -40,12 +41,11 @@ class TcpDoorTest : public testing::Test {
   }
 
   void serve() {
-    ASSERT_EQ(LCI_DONE,
-              door_->serve([&](uint32_t rank) { return rank == kTaken ? Verdict::kTaken : Verdict::kWelcome; },
-                           [&](uint32_t rank, FileDescriptor socket) {
-                             joined_.push_back(rank);
-                             sockets_.push_back(std::move(socket));
-                           }));
+    door_->serve([&](uint32_t rank) { return rank == kTaken ? Verdict::kTaken : Verdict::kWelcome; },
+                 [&](uint32_t rank, FileDescriptor socket) {
+                   joined_.push_back(rank);
+                   sockets_.push_back(std::move(socket));
+                 });
   }
   template <typename Ready>
   ::testing::AssertionResult serve_until(Ready ready) {
@@ -58,6 +58,19 @@ class TcpDoorTest : public testing::Test {
 
   FileDescriptor connect() const {
     FileDescriptor socket = connect_to(port_.address());
+    EXPECT_TRUE(wait_for(socket.get(), true, Deadline(30).ns()));
+    EXPECT_EQ(0, connect_outcome(socket.get()));
+    return socket;
+  }
+  /// One that comes from another host, 127.0.0.2.
+  FileDescriptor connect_from_elsewhere() const {
+    FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_in elsewhere{};
+    elsewhere.sin_family = AF_INET;
+    elsewhere.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    EXPECT_EQ(0, ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&elsewhere), sizeof elsewhere));
+    const SocketAddress to = port_.address();
+    EXPECT_TRUE(::connect(socket.get(), to.get(), to.size()) == 0 || errno == EINPROGRESS);
     EXPECT_TRUE(wait_for(socket.get(), true, Deadline(30).ns()));
     EXPECT_EQ(0, connect_outcome(socket.get()));
     return socket;
@@ -111,6 +124,8 @@ class TcpDoorTest : public testing::Test {
     return result;
   }
 
+  static constexpr TcpDoor::Limits kSilentGoAtOnce{
+      .strangers = 4, .patience = kLong, .crowd_patience = kLong, .silent_patience = 1};
   static constexpr uint64_t kJob = 0x1234;
   static constexpr uint32_t kTaken = 3;
   const HeldPort port_;
@@ -218,12 +233,83 @@ TEST_F(TcpDoorTest, ACrowdThatSaysNothingMakesRoom) {
   EXPECT_TRUE(is_closed(strangers.front()));
 }
 
+// It is about to prove itself, over a long path perhaps.
+TEST_F(TcpDoorTest, WhoeverHasGreetedMakesNoRoomForACrowd) {
+  open(kSilentGoAtOnce);
+  const FileDescriptor rank = connect();
+  const GreetingBytes greeting = encode({.rank = 2, .size = kSize, .nonce = new_nonce()});
+  send(rank, greeting);
+  EXPECT_EQ(Verdict::kWelcome, verdict(rank));
+  std::vector<FileDescriptor> strangers;
+  for (int i = 0; i < 20; ++i) strangers.push_back(connect());
+  EXPECT_TRUE(is_closed(strangers.front()));
+  ChallengeBytes challenge{};
+  EXPECT_EQ(challenge.size(), receive(rank, &challenge));
+  send(rank, prove(settings_.secret, Prover::kRank, greeting, decode(challenge).nonce).bytes);
+  EXPECT_EQ(Verdict::kWelcome, verdict(rank));
+  EXPECT_EQ(std::vector{2u}, joined_);
+}
+
+TEST_F(TcpDoorTest, ACrowdOfOneAddressMakesRoomItself) {
+  open(kSilentGoAtOnce);
+  const FileDescriptor rank = connect();
+  EXPECT_TRUE(serve_until([&] { return door_->strangers() == 1; }));
+  std::vector<FileDescriptor> strangers;
+  for (int i = 0; i < 20; ++i) strangers.push_back(connect_from_elsewhere());
+  EXPECT_TRUE(is_closed(strangers.front()));
+  EXPECT_EQ(Verdict::kWelcome, join(rank, 1, kSize, settings_.secret));
+}
+
 TEST_F(TcpDoorTest, AStrangerThatSaysNothingGoes) {
   open({64, 20'000'000, kLong});
   const FileDescriptor socket = connect();
   EXPECT_TRUE(is_closed(socket));
   EXPECT_EQ(0u, door_->strangers());
   EXPECT_EQ(UINT64_MAX, door_->next_deadline());
+}
+
+// Somebody else of the process may close some, or the limit be raised.
+TEST_F(TcpDoorTest, WithoutDescriptorsThoseWhoCallWait) {
+  open({.descriptor_wait = 1});
+  std::vector<FileDescriptor> strangers;
+  for (int i = 0; i < 3; ++i) strangers.push_back(connect());
+  {
+    const lci_test::NoMoreDescriptors shortage;
+    for (int i = 0; i < 5; ++i) serve();
+    EXPECT_EQ(0u, door_->strangers());
+    EXPECT_TRUE(door_->lacks_descriptors());
+  }
+  const auto said = lines();
+  ASSERT_EQ(1u, said.size()) << "once";
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "ulimit -n", said[0]);
+  EXPECT_TRUE(serve_until([&] { return door_->strangers() == 3; }));
+  EXPECT_FALSE(door_->lacks_descriptors());
+}
+
+TEST_F(TcpDoorTest, WithoutDescriptorsItWakesNobodyForThoseWhoCall) {
+  open({.descriptor_wait = kLong});
+  const FileDescriptor stranger = connect();
+  EXPECT_EQ(UINT64_MAX, door_->next_deadline());
+  {
+    const lci_test::NoMoreDescriptors shortage;
+    serve();
+  }
+  serve();
+  EXPECT_EQ(0u, door_->strangers()) << "it is asked for later";
+  EXPECT_NE(UINT64_MAX, door_->next_deadline());
+  std::vector<pollfd> entries;
+  door_->add_to(&entries);
+  EXPECT_TRUE(entries.empty());
+}
+
+TEST_F(TcpDoorTest, WithoutDescriptorsAStrangerThatSaysNothingMakesRoom) {
+  open(kSilentGoAtOnce);
+  const FileDescriptor silent = connect();
+  EXPECT_TRUE(serve_until([&] { return door_->strangers() == 1; }));
+  const FileDescriptor rank = connect();
+  const lci_test::NoMoreDescriptors shortage;
+  EXPECT_EQ(Verdict::kWelcome, join(rank, 1, kSize, settings_.secret));
+  EXPECT_TRUE(is_closed(silent));
 }
 
 TEST_F(TcpDoorTest, SaysOneLineForAnAddress) {
