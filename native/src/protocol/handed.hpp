@@ -21,6 +21,19 @@ namespace lci {
 /// Receives that have matched a rendezvous, in order. Needs no memory: each leads to the next one.
 class MatchedReceives {
  public:
+  MatchedReceives() = default;
+  MatchedReceives(MatchedReceives&&) = default;
+  MatchedReceives& operator=(MatchedReceives&& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    return *this;
+  }
+  /// One after the other: each holds the next one, and would end it from within its own end.
+  ~MatchedReceives() {
+    while (take_first()) {
+    }
+  }
+
   void add(std::unique_ptr<ReceiveContext> matched) {
     ReceiveContext* const added = matched.get();
     (first_ ? last_->next_handed : first_) = std::move(matched);
