@@ -2,7 +2,7 @@
 # lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test, or,
 # with sanitizers, per share of them.
 # Unit tests that include nothing of the core run over the shared library as well: lci_shared_tests.
-# With LCI_TEST_OBJECTS, the folder of another build with the same options, the objects of tests that include nothing of the
+# With LCI_TEST_OBJECTS, the folder of another build with the same LCI_UNITY, the objects of tests that include nothing of the
 # core are that build's.
 # Every tests/c/*_test.c is a program over the shared library, and one entry; so is every fuzz target on its corpus.
 find_package(GTest QUIET)
@@ -11,6 +11,7 @@ if(NOT GTest_FOUND)
   return()
 endif()
 include(GoogleTest)
+set(compile_by ${CMAKE_CURRENT_SOURCE_DIR}/cmake/compile_by.sh)
 
 file(GLOB rooms RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/src/*)
 list(JOIN rooms "|" rooms)
@@ -42,22 +43,91 @@ function(lci_leave_out_without_threads list)
   set(${list} ${${list}} PARENT_SCOPE)
 endfunction()
 
+# With LCI_TEST_COMPILER it compiles this target: clang takes a third of gcc's time.
+function(lci_compile_fast target)
+  if(LCI_TEST_COMPILER)
+    set(launcher ${compile_by} ${CMAKE_CXX_COMPILER} ${LCI_TEST_COMPILER} ${CMAKE_CXX_COMPILER_LAUNCHER})
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}")
+    target_compile_options(${target} PRIVATE -O0 -Wno-unknown-warning-option)
+  else()
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
+
 # How a target that has tests is compiled.
 function(lci_compile_tests target kind)
   # What is tested is optimized, most tests are not much: they would take twice as long to compile.
   if(LCI_SANITIZE MATCHES "address" OR LCI_MUTATIONS OR (LCI_SANITIZE AND NOT kind STREQUAL "stress"))
     target_compile_options(${target} PRIVATE -O0)
   elseif(NOT LCI_SANITIZE AND NOT kind STREQUAL "stress")
-    target_compile_options(${target} PRIVATE -O1)
+    lci_compile_fast(${target})
   endif()
-  # A third of their time to compile, in five builds. They include what they use nevertheless.
+  # A third of their time to compile, each for itself. They include what they use nevertheless.
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(LENGTH sources count)
-  if(count GREATER 2)
+  if(count GREATER 2 AND NOT LCI_UNITY)
     target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <atomic> <functional> <memory> <random> <string> <thread> <vector>)
   endif()
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+endfunction()
+
+# lci_grouped OUT NAME SOURCE...: with LCI_UNITY, files that each include a dozen of these; else the sources. Tests have short
+# names of their own in the same two namespaces. So a group first includes all that its files do, and then each of these
+# where "lci" and "lci_test" are namespaces of its own, which see all of the real ones. A file that is no test, that
+# replaces functions of the C library, or that has definitions for the compiler, is compiled alone.
+set(lci_group_size 12)
+function(lci_grouped out name)
+  if(NOT LCI_UNITY)
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(result "")
+  set(together "")
+  foreach(source ${ARGN})
+    file(STRINGS ${source} replaces REGEX "^extern \"C\"")
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    if(replaces OR definitions OR NOT source MATCHES "_test.cpp$")
+      list(APPEND result ${source})
+    else()
+      list(APPEND together ${source})
+    endif()
+  endforeach()
+  list(LENGTH together count)
+  math(EXPR groups "(${count} + ${lci_group_size} - 1) / ${lci_group_size}")
+  set(group 0)
+  while(group LESS groups)
+    # Neighbours are alike: dealt out, they make groups that take equally long.
+    set(includes "")
+    set(parts "")
+    set(number 0)
+    foreach(source ${together})
+      math(EXPR of "${number} % ${groups}")
+      if(of EQUAL group)
+        file(STRINGS ${source} lines REGEX "^#include")
+        list(APPEND includes ${lines})
+        set(parts "${parts}\
+namespace lci_${number} { using namespace lci; }
+namespace lci_test_${number} { using namespace lci_test; }
+#define lci lci_${number}
+#define lci_test lci_test_${number}
+#include \"${source}\"
+#undef lci
+#undef lci_test
+")
+      endif()
+      math(EXPR number "${number} + 1")
+    endforeach()
+    list(REMOVE_DUPLICATES includes)
+    list(JOIN includes "\n" includes)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/grouped/${name}_${group}.cpp)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${includes}\nnamespace lci {}\nnamespace lci_test {}\n${parts}" @ONLY)
+    list(APPEND result ${file})
+    math(EXPR group "${group} + 1")
+  endwhile()
+  # They say what is included first.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${together})
+  set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
 # Those of SOURCES that include nothing of the core but, through tests/support, a few headers without a source, and do
@@ -77,15 +147,22 @@ endfunction()
 function(lci_public_objects out kind)
   set(target lci_${kind}_tests_public)
   if(NOT LCI_TEST_OBJECTS)
-    add_library(${target} OBJECT ${ARGN})
+    lci_grouped(grouped ${target} ${ARGN})
+    add_library(${target} OBJECT ${grouped})
     lci_compile_tests(${target} ${kind})
     target_link_libraries(${target} PUBLIC lci_compile GTest::gtest)
     set(${out} $<TARGET_OBJECTS:${target}> PARENT_SCOPE)
     return()
   endif()
   set(objects "")
-  foreach(source ${ARGN})
-    file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+  lci_grouped(grouped ${target} ${ARGN})
+  foreach(source ${grouped})
+    cmake_path(IS_PREFIX CMAKE_CURRENT_BINARY_DIR ${source} made)
+    if(made)
+      file(RELATIVE_PATH name ${CMAKE_CURRENT_BINARY_DIR} ${source})
+    else()
+      file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    endif()
     list(APPEND objects ${LCI_TEST_OBJECTS}/CMakeFiles/${target}.dir/${name}.o)
   endforeach()
   set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
@@ -111,7 +188,8 @@ function(lci_add_tests kind timeout)
   if(kind STREQUAL "unit")
     set_property(GLOBAL APPEND PROPERTY lci_public_tests ${objects})
   endif()
-  add_executable(${target} ${sources} ${objects})
+  lci_grouped(grouped ${target} ${sources})
+  add_executable(${target} ${grouped} ${objects})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   lci_compile_tests(${target} ${kind})
   target_link_libraries(${target} PRIVATE lci_core GTest::gtest GTest::gtest_main)
@@ -187,7 +265,8 @@ endif()
 if(TARGET lci AND NOT LCI_SANITIZE)
   get_property(public GLOBAL PROPERTY lci_public_tests)
   file(GLOB shared_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/shared/*.cpp)
-  add_executable(lci_shared_tests ${shared_sources} ${public})
+  lci_grouped(grouped lci_shared_tests ${shared_sources})
+  add_executable(lci_shared_tests ${grouped} ${public})
   lci_compile_tests(lci_shared_tests shared)
   target_link_libraries(lci_shared_tests PRIVATE lci lci_compile GTest::gtest GTest::gtest_main)
   gtest_discover_tests(lci_shared_tests TEST_PREFIX shared. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60

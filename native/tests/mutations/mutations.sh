@@ -30,7 +30,7 @@ rows_of() { awk -F '\t' -v OFS='\t' -v name="$1" '$1 == name { print $2, $3, $4 
 make_build() {
   build=$(mktemp -d "${TMPDIR:-/tmp}/lci-mutations.XXXXXX")
   made=$build
-  { cmake -S "$here/../.." -B "$build" -DLCI_MUTATIONS=ON -DCMAKE_BUILD_TYPE=Release &&
+  { cmake -S "$here/../.." -B "$build" -DLCI_MUTATIONS=ON -DLCI_UNITY=ON -DCMAKE_BUILD_TYPE=Release &&
     cmake --build "$build" -j2 --target lci_unit_tests lci_stress_tests lci_multiprocess_tests lci_conformance_tests; } > "$build/build.log" 2>&1 ||
     { tail -n 20 "$build/build.log" >&2; return 1; }
 }

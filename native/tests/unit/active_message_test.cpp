@@ -28,7 +28,7 @@ int post_until_taken(Job& job, uint32_t from, uint32_t to, uint64_t tag, const s
   return LCI_RETRY;
 }
 
-bool pop(Job& job, lci_comp* queue, lci_status* out) {
+bool pop_soon(Job& job, lci_comp* queue, lci_status* out) {
   for (int i = 0; i < 100000; ++i) {
     if (lci_queue_pop(queue, out) == LCI_DONE) return true;
     job.progress();
@@ -53,7 +53,7 @@ TEST(ActiveMessage, CarriesPayloadAndMetadataAtEverySize) {
       const int code = post_until_taken(job, 0, to, 0x100000000ull + size, bytes, local);
       ASSERT_EQ(size > eager ? LCI_POSTED : LCI_DONE, code) << size << " " << lci_last_error();
       lci_status status{};
-      ASSERT_TRUE(pop(job, queue, &status)) << size;
+      ASSERT_TRUE(pop_soon(job, queue, &status)) << size;
       EXPECT_EQ(0u, status.rank);
       EXPECT_EQ(0x100000000ull + size, status.tag);
       EXPECT_EQ(size, status.size);
@@ -62,7 +62,7 @@ TEST(ActiveMessage, CarriesPayloadAndMetadataAtEverySize) {
       EXPECT_EQ(0, compare(bytes.data(), status.buffer, size)) << size;
       lci_buffer_free(status.buffer);
       if (code == LCI_POSTED) {
-        ASSERT_TRUE(pop(job, local, &status));
+        ASSERT_TRUE(pop_soon(job, local, &status));
         EXPECT_EQ(0x100000000ull + size, status.user_context);
         EXPECT_EQ(LCI_DONE, status.code);
       }
@@ -128,7 +128,7 @@ TEST(FlowControl, NeverStoresMoreThanTheCapacity) {
   std::vector<bool> seen(sent + 10000);
   uint64_t received = 0;
   lci_status status{};
-  while (received < sent && pop(job, queue, &status)) {
+  while (received < sent && pop_soon(job, queue, &status)) {
     uint64_t value;
     std::memcpy(&value, status.buffer, sizeof value);
     ASSERT_FALSE(seen[value]);
@@ -154,7 +154,7 @@ TEST(FlowControl, SmallPortsKeepNothingBack) {
         job.progress();
       }
       EXPECT_LE(lci_queue_length(queue), capacity);
-      while (received < sent && pop(job, queue, &status)) {
+      while (received < sent && pop_soon(job, queue, &status)) {
         lci_buffer_free(status.buffer);
         ++received;
       }
@@ -176,7 +176,7 @@ TEST(FlowControl, IdleLeaseHoldersDoNotLockANewcomerOut) {
   for (uint32_t rank = 1; rank < 66; ++rank) {
     for (int i = 0; i < 3; ++i) {
       ASSERT_EQ(LCI_DONE, post_until_taken(job, rank, 0, rank, {1, 2, 3})) << "rank " << rank;
-      ASSERT_TRUE(pop(job, queue, &status)) << "rank " << rank;
+      ASSERT_TRUE(pop_soon(job, queue, &status)) << "rank " << rank;
       EXPECT_EQ(rank, status.rank);
       lci_buffer_free(status.buffer);
       ++received;
@@ -239,11 +239,11 @@ TEST(FlowControl, AnUnopenedPortGrantsNothingAndLosesNothing) {
   lci_comp* queue = make_queue(job.runtime(1));
   ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), kPort, "", queue, 0, 0));
   lci_status status{};
-  ASSERT_TRUE(pop(job, queue, &status));
+  ASSERT_TRUE(pop_soon(job, queue, &status));
   EXPECT_EQ(1u, status.tag);
   lci_buffer_free(status.buffer);
   ASSERT_EQ(LCI_DONE, post_until_taken(job, 0, 1, 2, bytes));
-  ASSERT_TRUE(pop(job, queue, &status));
+  ASSERT_TRUE(pop_soon(job, queue, &status));
   EXPECT_EQ(2u, status.tag);
   lci_buffer_free(status.buffer);
   job.check_ledgers();
@@ -263,7 +263,7 @@ TEST(FlowControl, AClosedPortIsAnErrorAndMayOpenAgain) {
     }
     ASSERT_EQ(LCI_DONE, code);
     lci_status status{};
-    ASSERT_TRUE(pop(job, queue, &status));
+    ASSERT_TRUE(pop_soon(job, queue, &status));
     lci_buffer_free(status.buffer);
     ASSERT_EQ(LCI_DONE, lci_port_close(job.runtime(1), kPort));
     for (int i = 0; i < 10000 && code != LCI_ERR_PORT_CLOSED; ++i) {
@@ -304,20 +304,20 @@ TEST(PeerFailure, ADeadHolderLosesItsLease) {
   job.settle();
   ASSERT_EQ(10u, lci_queue_length(queue));
   lci_status status[10];
-  ASSERT_TRUE(pop(job, queue, &status[0]));
+  ASSERT_TRUE(pop_soon(job, queue, &status[0]));
   EXPECT_GT(job.counter(0, "credits_leased"), 10u);
   job.close(1, 0);
   for (int i = 0; i < 2'000'000 && job.counter(0, "peers_failed") == 0; ++i) job.progress();
   ASSERT_EQ(1u, job.counter(0, "peers_failed"));
   job.settle();
   EXPECT_EQ(9u, job.counter(0, "credits_leased")) << "the unspent credit is back, that of what is stored is not";
-  for (int i = 1; i < 10; ++i) ASSERT_TRUE(pop(job, queue, &status[i])) << "what had arrived stays";
+  for (int i = 1; i < 10; ++i) ASSERT_TRUE(pop_soon(job, queue, &status[i])) << "what had arrived stays";
   job.settle();
   EXPECT_EQ(0u, job.counter(0, "credits_leased"));
   for (auto& held : status) lci_buffer_free(held.buffer);
   for (uint64_t i = 0; i < 100; ++i) {
     ASSERT_EQ(LCI_DONE, post_until_taken(job, 2, 0, i, bytes)) << "the living have the room";
-    ASSERT_TRUE(pop(job, queue, &status[0]));
+    ASSERT_TRUE(pop_soon(job, queue, &status[0]));
     EXPECT_EQ(2u, status[0].rank);
     lci_buffer_free(status[0].buffer);
   }

@@ -37,7 +37,9 @@ static const int installed = __sanitizer_install_malloc_and_free_hooks(
 
 #else
 
-// In place of those of the C library, for all of this program; operator new ends here as well.
+// In place of those of the C library, for all of this program; operator new ends here as well. Not hidden, as clang has
+// it else: the libraries would have their own.
+#pragma GCC visibility push(default)
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -70,6 +72,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   return next(mutex);
 }
 }
+#pragma GCC visibility pop
 
 #endif
 
