@@ -35,27 +35,34 @@ native_build() {
 }
 readonly BUILD_AHEAD='lci: waiting for the build'
 
-build_native_tests() { native_build "$native_test_build" '' -DCMAKE_BUILD_TYPE=Release; }
-build_native_asan() { native_build_by_clang "$native_asan" -DLCI_SANITIZE=address,undefined; }
-build_native_tsan() { native_build_by_clang "$native_tsan" -DLCI_SANITIZE=thread; }
+# The core as it is shipped, by gcc at full optimization; most tests by clang, which takes a third of gcc's time for them.
+build_native_tests() {
+  local by=
+  if (need_clang); then by=$(command -v clang++); else say "lci: without clang, gcc compiles the tests, which takes longer"; fi
+  native_build "$native_test_build" '' -DCMAKE_BUILD_TYPE=Release -DLCI_TEST_COMPILER="$by"
+}
+build_native_asan() { native_build_by_clang "$native_asan" '' -DLCI_SANITIZE=address,undefined; }
+build_native_tsan() { native_build_by_clang "$native_tsan" '' -DLCI_SANITIZE=thread; }
 
-# Clang takes two thirds of gcc's time for instrumented builds.
+# native_build_by_clang FOLDER TARGETS CMAKE-OPTION...: clang takes two thirds of gcc's time for instrumented builds, and half of it
+# where nothing is optimized.
 native_build_by_clang() {
-  local folder=$1
-  shift
+  local folder=$1 targets=$2
+  shift 2
   need_clang
-  native_build "$folder" '' -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ "$@"
+  native_build "$folder" "$targets" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ "$@"
 }
 
-# With the deliberate faults in it, each off until LCI_MUTATION names it. Hardly optimized: it is run, not measured. Tests that
+# With the deliberate faults in it, each off until LCI_MUTATION names it. The core is hardly optimized: it is run, not measured;
+# without any optimization some tests take ten times as long. Tests that
 # include nothing of the core are those of the build for tests.
 build_native_faulty() {
   build_native_tests || return
-  native_build "$native_faulty" "lci $(echo lci_{unit,conformance,stress,multiprocess}_tests)" -DLCI_MUTATIONS=ON \
+  native_build_by_clang "$native_faulty" "lci $(echo lci_{unit,conformance,stress,multiprocess}_tests)" -DLCI_MUTATIONS=ON \
     -DLCI_TEST_OBJECTS="$native_test_build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG"
 }
 
-build_native_fuzz() { native_build_by_clang "$native_fuzz" -DLCI_FUZZ=ON -DLCI_SANITIZE=address,undefined; }
+build_native_fuzz() { native_build_by_clang "$native_fuzz" '' -DLCI_FUZZ=ON -DLCI_SANITIZE=address,undefined; }
 
 # What the suites of a tier need, in the order in which they need it. Runs beside them, for they leave a third of the
 # processors' time. A build that fails here fails again, and is told, where it is needed.
