@@ -4,7 +4,7 @@
 # Unit tests that include nothing of the core run over the shared library as well: lci_shared_tests.
 # With LCI_TEST_OBJECTS, the folder of another build with the same LCI_UNITY, the objects of tests that include nothing of the
 # core are that build's.
-# Every tests/c/*_test.c is a program over the shared library, and one entry; so is every fuzz target on its corpus.
+# Every tests/c/*_test.c is a program over the shared library, and one entry; so is, without sanitizers, every fuzz target on its corpus.
 find_package(GTest QUIET)
 if(NOT GTest_FOUND)
   message(STATUS "LCI: GoogleTest not found (Debian: libgtest-dev): configured without tests")
@@ -283,17 +283,20 @@ foreach(source ${c_sources})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
 endforeach()
 
-file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
-add_library(lci_replay OBJECT tests/fuzz/replay.cpp)
-target_link_libraries(lci_replay PRIVATE lci_compile)
-foreach(source ${fuzz_sources})
-  get_filename_component(name ${source} NAME_WE)
-  add_executable(${name}_replay ${source} $<TARGET_OBJECTS:lci_replay>)
-  target_include_directories(${name}_replay PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
-  target_link_libraries(${name}_replay PRIVATE lci_core GTest::gtest)
-  add_test(NAME ${name} COMMAND ${name}_replay ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus/${name}.hex)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
-endforeach()
+# Under sanitizers suite fuzz begins with them.
+if(NOT LCI_SANITIZE)
+  file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
+  add_library(lci_replay OBJECT tests/fuzz/replay.cpp)
+  target_link_libraries(lci_replay PRIVATE lci_compile)
+  foreach(source ${fuzz_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name}_replay ${source} $<TARGET_OBJECTS:lci_replay>)
+    target_include_directories(${name}_replay PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
+    target_link_libraries(${name}_replay PRIVATE lci_core GTest::gtest)
+    add_test(NAME ${name} COMMAND ${name}_replay ${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus/${name}.hex)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 120 LABELS unit)
+  endforeach()
+endif()
 
 # Those that are a job of 4 ranks, on this host and by two agents, which are on it as well.
 file(GLOB c_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/*_job.c)
