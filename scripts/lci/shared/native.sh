@@ -54,8 +54,8 @@ native_build_by_clang() {
 }
 
 # With the deliberate faults in it, each off until LCI_MUTATION names it. The core is hardly optimized: it is run, not measured;
-# without any optimization some tests take ten times as long. Tests that
-# include nothing of the core are those of the build for tests.
+# without any optimization some tests take ten times as long. Tests that include nothing of the core are those of the build for
+# tests.
 build_native_faulty() {
   build_native_tests || return
   native_build_by_clang "$native_faulty" "lci $(echo lci_{unit,conformance,stress,multiprocess}_tests)" -DLCI_MUTATIONS=ON \
