@@ -64,7 +64,7 @@ void Door::go_on_with_all() {
   }
 }
 
-/// Whoever says nothing goes before who was challenged; of those the oldest of the address that has the most places.
+/// Callers that have said nothing go first, then those that were challenged: the oldest of the address that has most.
 void Door::make_room() {
   const auto says_nothing = [](const auto& stranger) { return !stranger->challenged; };
   const auto same_address = [](const auto& one, const auto& other) { return one->address == other->address; };

@@ -31,7 +31,7 @@ enum class Known : uint8_t {
 /// The device, in a call, of a connection that is none of a device.
 inline constexpr uint32_t kMonitorDevice = kMaxDevices;
 
-/// What a rank that ends says over each of these connections, or one that watches no longer over its own.
+/// What a rank says over each of these connections when it ends, and over one of its own when it stops watching.
 struct MonitorGoodbye {
   uint64_t magic;
   uint64_t barriers;  ///< That it has completed.
