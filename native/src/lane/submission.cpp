@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the loop has submitted: each descriptor is attempted once and gets its own outcome. One that finds no memory does
-// not keep others of its batch from being posted. [V1]
+// What the loop has submitted: each descriptor is attempted once and gets its own outcome. One that finds no memory
+// does not keep others of its batch from being posted. [V1]
 #include <new>
 #include <utility>
 
