@@ -20,9 +20,12 @@ FileDescriptor new_socket(int family) {
   return FileDescriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
 }
 
+void set(int socket, int level, int option, int value) {
+  ::setsockopt(socket, level, option, &value, sizeof value);
+}
+
 void switch_on(int socket, int level, int option) {
-  const int on = 1;
-  ::setsockopt(socket, level, option, &on, sizeof on);
+  set(socket, level, option, 1);
 }
 
 /// Closes it, and keeps why.
@@ -107,19 +110,32 @@ Moved receive_some(int socket, void* out, size_t size) {
 }
 
 void keep_alive(int socket, uint64_t patience_ns) {
-  const int seconds = 1;
   // Looked at when a question is due, so that what is a little too long waits for the next one.
   const int milliseconds = std::max(static_cast<int>(patience_ns / 1'000'000) - 500, 1500);
   switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
 }
 
 void stop_keeping_alive(int socket) {
-  const int off = 0;
-  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof off);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof off);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 0);
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+}
+
+void ask_every_second(int socket, bool asks) {
+  constexpr int kMostQuestions = 127;  // without an answer; more the system does not take
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, kMostQuestions);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, asks ? 1 : 0);
+}
+
+bool is_unanswered(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
+  return info.tcpi_retransmits != 0 || info.tcpi_probes != 0;
 }
 
 bool stop_hearing(int socket) {

@@ -45,6 +45,13 @@ void keep_alive(int socket, uint64_t patience_ns);
 /// The opposite: whatever is not acknowledged is tried for as long as the system does.
 void stop_keeping_alive(int socket);
 
+/// Whether this system asks the other one every second, when nothing else goes, if it is there. The connection stays
+/// for two minutes at least.
+void ask_every_second(int socket, bool asks);
+/// This system has asked, sent bytes again, or asked for room, and has no answer since. A program that only does not
+/// look is no silence: its system answers. Also where the system does not say.
+bool is_unanswered(int socket);
+
 /// Drops the bytes that come, as if they were lost on their way, so that the system does not acknowledge them. False if
 /// it cannot.
 bool stop_hearing(int socket);

@@ -18,6 +18,7 @@
 #include "host/socket.hpp"
 #include "lci/lci.h"
 #include "support/link_host.hpp"
+#include "support/threads.hpp"
 #include "transport/tcp/tcp_address.hpp"
 
 namespace lci {
@@ -114,7 +115,14 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
     ASSERT_TRUE(wait_for(listener.get(), false, now_ns() + kHour));
     FileDescriptor of_answerer = accept_from(listener.get(), &from);
     ASSERT_LE(0, of_answerer.get());
+    socket_of_answerer_ = of_answerer.get();
     open(std::move(of_caller), std::move(of_answerer));
+  }
+  static bool comes_true(const std::function<bool()>& what) {
+    for (const lci::test::Deadline deadline(60); !deadline.passed(); usleep(1000)) {
+      if (what()) return true;
+    }
+    return false;
   }
   /// @param heard the key by which the answerer opens what the caller seals
   void open(FileDescriptor of_caller, FileDescriptor of_answerer, uint8_t heard = 1) {
@@ -142,6 +150,7 @@ class TcpLinkTest : public testing::TestWithParam<bool> {
   CryptoLibrary crypto_;
   uint64_t most_pieces_ = Seal::kMostPieces;
   Side caller_{0}, answerer_{1};
+  int socket_of_answerer_ = -1;  // by network
 };
 INSTANTIATE_TEST_SUITE_P(Security, TcpLinkTest, testing::Bool(),
                          [](const auto& sealed) { return sealed.param ? "sealed" : "plain"; });
@@ -600,6 +609,35 @@ TEST_P(TcpLinkTest, IsAcknowledgedByThePeersSystem) {
   answerer_.pass();
   EXPECT_TRUE(caller_.link->was_acknowledged());
   EXPECT_FALSE(caller_.link->was_acknowledged()) << "once";
+}
+
+// Bytes that are dropped at a socket are not acknowledged, as if the network had lost them.
+TEST_P(TcpLinkTest, WhoDoesNotReadAnswersByItsSystem) {
+  connect_by_network();
+  become_quiet();
+  const auto is_unanswered = [this] { return caller_.link->is_unanswered(); };
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  const int unread = socket_of_answerer_;
+  ASSERT_TRUE(wait_for(unread, false, now_ns() + kHour));
+  EXPECT_FALSE(is_unanswered()) << "its system has it";
+  ASSERT_TRUE(stop_hearing(unread));
+  caller_.link->ask(true);
+  ASSERT_TRUE(comes_true(is_unanswered)) << "nothing is on its way, so only a question can tell";
+  hear_again(unread);
+  EXPECT_TRUE(comes_true([&] { return !is_unanswered(); }));
+  caller_.link->ask(false);
+  pass();
+  EXPECT_EQ(std::vector<uint64_t>{0}, answerer_.taken) << "questions are no end of a connection";
+}
+
+TEST_P(TcpLinkTest, WhoLosesWhatComesIsUnanswered) {
+  connect_by_network();
+  become_quiet();
+  ASSERT_TRUE(stop_hearing(socket_of_answerer_));
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->flush();
+  EXPECT_TRUE(comes_true([this] { return caller_.link->is_unanswered(); })) << "its system sends it again and again";
 }
 
 // --- pieces that do not open

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ranks a rank watches, and what links say for those that it misses. [NETWORK 3.6]
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "api/handles.hpp"
@@ -39,6 +45,91 @@ TEST(TcpMonitors, WhoeverIsWatchedOnSuspicionIsReleased) {
   EXPECT_FALSE(monitors(3).reaches(0) || monitors(3).misses(0)) << "it does not take that for a break";
   EXPECT_TRUE(monitors(0).reaches(1) && monitors(0).reaches(2)) << "neighbours stay watched";
   for (uint32_t rank = 0; rank < 6; ++rank) EXPECT_EQ(0u, job.counter(rank, "peers_failed")) << rank;
+}
+
+/// From rank 0.
+int send(Job& job, uint32_t rank, uint64_t number) {
+  return lci_post_send(job.device(0), rank, number, &number, sizeof number, nullptr, 0);
+}
+
+/// At that rank, the message of that number: what it says.
+uint64_t receive(Job& job, uint32_t rank, uint64_t number) {
+  uint64_t came = UINT64_MAX;
+  lci_status done;
+  const int code =
+      lci_post_recv(job.device(rank), 0, number, &came, sizeof came, make_queue(job.runtime(rank)), 0, &done);
+  EXPECT_TRUE(code == LCI_DONE || code == LCI_POSTED) << lci_last_error();
+  EXPECT_TRUE(until(job, [&] { return came != UINT64_MAX; }));
+  return came;
+}
+
+/// The TCP connections of this process, each end of them.
+std::set<int> connections() {
+  std::set<int> all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int file = std::atoi(entry.path().filename().c_str());
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    const bool has_peer = getpeername(file, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+    if (has_peer && peer.ss_family == AF_INET) all.insert(file);
+  }
+  return all;
+}
+
+bool all_watch_their_neighbours(Job& job) {
+  for (uint32_t rank = 0; rank < job.size(); ++rank) {
+    const lci::Monitors& monitors = monitors_of(job.runtime(rank));
+    if (!monitors.reaches((rank + 1) % job.size()) || !monitors.reaches((rank + 2) % job.size())) return false;
+  }
+  return true;
+}
+
+// Rank 3 is no neighbour of rank 0, and its system has acknowledged all before the network between the two is lost. So
+// nothing is sent again: the system has to ask.
+TEST(TcpMonitors, ARankWhoseSystemFallsSilentIsSuspected) {
+  Job job(6, {{"transport", "tcp"}, {"net_dead_ms", "2000"}, {"net_reconnect_ms", "100"}});
+  job.settle();
+  ASSERT_TRUE(until(job, [&] { return all_watch_their_neighbours(job); }));
+  const std::set<int> before = connections();
+  ASSERT_TRUE(until(job, [&] { return send(job, 3, 0) == LCI_DONE; }));
+  job.settle();
+  ASSERT_EQ(LCI_DONE, send(job, 3, 1));
+  for (int i = 0; i < 1000; ++i) lci_progress(job.device(0));  // it reports what has come, too
+  std::set<int> link = connections();
+  for (const int socket : before) link.erase(socket);
+  ASSERT_EQ(2u, link.size());
+  const lci::test::Deadline deadline(60);
+  for (const int socket : link) {
+    for (int held = 1; held != 0 && !deadline.passed(); usleep(1000)) ASSERT_EQ(0, ioctl(socket, SIOCOUTQ, &held));
+  }
+  for (const int socket : link) ASSERT_TRUE(lci::stop_hearing(socket));
+  const lci::Monitors& monitors = monitors_of(job.runtime(0));
+  while (!deadline.passed() && !monitors.misses(3) && !monitors.reaches(3)) {
+    for (const uint32_t rank : {0, 1, 2, 4, 5}) lci_progress(job.device(rank));
+    usleep(1000);
+  }
+  EXPECT_TRUE(monitors.misses(3) || monitors.reaches(3));
+}
+
+// Of ranks 1 and 3, whose programs look at nothing for longer than a rank may be silent, the first is a neighbour of
+// rank 0. Their systems answer.
+TEST(TcpMonitors, ARankThatOnlyDoesNotLookIsNotSuspected) {
+  Job job(6, {{"transport", "tcp"}, {"net_dead_ms", "2000"}, {"net_reconnect_ms", "100"}});
+  const std::vector<uint32_t> slow = {1, 3};
+  for (const uint32_t rank : slow) ASSERT_TRUE(until(job, [&] { return send(job, rank, 0) == LCI_DONE; }));
+  job.settle();
+  ASSERT_TRUE(until(job, [&] { return monitors_of(job.runtime(0)).reaches(1); }));
+  for (const uint32_t rank : slow) ASSERT_EQ(LCI_DONE, send(job, rank, 1));
+  for (const uint64_t end = lci::now_ns() + 3'500'000'000; lci::now_ns() < end;) {
+    for (const uint32_t rank : {0, 2, 4, 5}) lci_progress(job.device(rank));
+    ASSERT_FALSE(monitors_of(job.runtime(0)).misses(3) || monitors_of(job.runtime(0)).reaches(3));
+    usleep(1000);
+  }
+  for (const uint32_t rank : slow) {
+    for (const uint64_t number : {0, 1}) EXPECT_EQ(number, receive(job, rank, number)) << rank;
+  }
+  EXPECT_EQ(0u, job.counter(0, "links_resumed")) << "a connection was cut that stands";
+  job.settle();
 }
 
 /// Breaks what waits at a listener, and leaves no room at it: whoever calls hears nothing.

@@ -26,8 +26,9 @@ constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAga
 /// In sequence, ten seconds of them at least, until monitors are to find out who hangs up.
 constexpr uint32_t kHangUpsToSuspect = 1000;
 constexpr int kEvents = 64;
-/// ns: between looks for links that are stuck, and how long one may be before its rank is watched.
-constexpr uint64_t kDoubtInterval = 100'000'000, kStuck = 1'000'000'000;
+/// ns: between looks for links that are stuck; how long one is before its system asks the other one, and before a rank
+/// whose system does not answer is watched.
+constexpr uint64_t kDoubtInterval = 100'000'000, kAsk = 400'000'000, kStuck = 1'000'000'000;
 
 /// The rank has answered, or its system has for a while: a later fault is the first one again.
 bool shows_life(const OutgoingCall& call, OutgoingCall::Answer answer) {
@@ -291,16 +292,19 @@ void TcpDevice::doubt(uint64_t now) {
   if (transport_.idle_ns() != 0 || transport_.most_links() != 0) rest_quiet_links(now);
 }
 
-/// Its rank is watched for as long as it waits for something.
+/// Its rank is watched for as long as it waits for something, unless the rank's system answers: then it is slow, or
+/// stopped, and if its process ends, so does the connection.
 void TcpDevice::doubt_link(uint32_t rank, uint64_t now) {
   const Peer& peer = peers_[rank];
   TcpLink& link = *peer.link;
   Monitors& monitors = transport_.monitors();
   const uint64_t stuck = link.stuck_ns(now);
   const bool calls_again = link.has_met() && !link.has_ended() && (peer.call || peer.call_again_ns != 0);
-  if (stuck >= kStuck || calls_again) monitors.suspect(rank, Known::kNothing);
+  link.ask(stuck >= kAsk);
+  const bool is_silent = stuck >= kStuck && link.is_unanswered();
+  if (is_silent || calls_again) monitors.suspect(rank, Known::kNothing);
   // The rank answers: the connection is what is lost.
-  if (stuck >= transport_.patience().dead_ns && monitors.reaches(rank)) return link.cut();
+  if (is_silent && stuck >= transport_.patience().dead_ns && monitors.reaches(rank)) return link.cut();
   if (monitors.misses(rank) && link.was_acknowledged()) monitors.seen_alive(rank, now);
 }
 

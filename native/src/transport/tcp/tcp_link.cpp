@@ -79,7 +79,7 @@ void TcpLink::open(Connection connection, const LinkProgress& peer, bool answere
   if (broke) host_.shared().add(Metric::links_resumed);
   connections_ = peer.connections;
   answered_ = answered;
-  heard_ = hung_up_ = is_lost_ = shut_ = peer_rests_ = crossed_ = used_up_ = false;
+  heard_ = hung_up_ = is_lost_ = shut_ = peer_rests_ = crossed_ = used_up_ = asks_ = false;
   proposed_ = UINT64_MAX;
   seen_at_ns_ = 0;
   seen_arrived_ = UINT64_MAX;
@@ -189,6 +189,12 @@ uint64_t TcpLink::stuck_ns(uint64_t now) {
     seen_at_ns_ = now;
   }
   return now - seen_at_ns_;
+}
+
+void TcpLink::ask(bool asks) {
+  if (state_ != State::kOpen || asks == asks_) return;
+  asks_ = asks;
+  ask_every_second(connection_.socket(), asks);
 }
 
 // --- resting

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 
+#include "host/socket.hpp"
 #include "transport/chaos/connection_chaos.hpp"
 #include "transport/tcp/call_proof.hpp"
 #include "transport/tcp/connection.hpp"
@@ -69,6 +70,10 @@ class TcpLink final : private LinkEvents {
   bool settle(bool last);
   /// For how long the peer has acknowledged nothing, although there was something to acknowledge. Asked now and then.
   uint64_t stuck_ns(uint64_t now);
+  /// Its system is to ask the peer's whether it is there, also when there is nothing to send.
+  void ask(bool asks);
+  /// The peer's system does not answer, either. Of one whose program only does not look it does.
+  bool is_unanswered() const { return state_ == State::kOpen && lci::is_unanswered(connection_.socket()); }
   /// The peer's system has acknowledged bytes of the connection since this was asked last.
   bool was_acknowledged();
   /// For how long nothing has gone, and all that was said has come. Asked now and then.
@@ -151,6 +156,7 @@ class TcpLink final : private LinkEvents {
   uint32_t told_packets_ = 0;
   uint32_t idle_ = 0;  ///< Passes without anything new.
   uint64_t seen_acknowledged_ = 0, seen_at_ns_ = 0;
+  bool asks_ = false;                   // over this connection
   uint64_t seen_arrived_ = UINT64_MAX;  // of what was sent over this connection; this: not yet
   uint64_t came_said_ = 0;              // where the peer's last record begins that does more than report
   bool peer_rests_ = false;             // which was a proposal
