@@ -112,19 +112,17 @@ Moved receive_some(int socket, void* out, size_t size) {
 void keep_alive(int socket, uint64_t patience_ns) {
   // Looked at when a question is due, so that what is a little too long waits for the next one.
   const int milliseconds = std::max(static_cast<int>(patience_ns / 1'000'000) - 500, 1500);
-  switch_on(socket, SOL_SOCKET, SO_KEEPALIVE);
-  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1);
-  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  ask_every_second(socket, true);
   set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, milliseconds);
 }
 
 void stop_keeping_alive(int socket) {
-  set(socket, SOL_SOCKET, SO_KEEPALIVE, 0);
+  ask_every_second(socket, false);
   set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 }
 
 void ask_every_second(int socket, bool asks) {
-  constexpr int kMostQuestions = 127;  // without an answer; more the system does not take
+  constexpr int kMostQuestions = 127;  // without an answer, and without a timeout; more the system does not take
   set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 1);
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, kMostQuestions);
