@@ -31,8 +31,6 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -245,33 +243,68 @@ class DrainedEverywhereTest {
           peer.drainedEverywhere().map(gone -> peer.snapshot().counter("arrivals")).cache();
       arrived.subscribe();
       await().atMost(LIMIT).until(() -> lci.snapshot().counter("unexpected_stored") == 1);
-      takeLong(peer.loops().get(1).scheduler(), 50);
-      for (int n = 0; n < count; n++) {
-        lci.post(message).block(LIMIT);
+      Scheduler[] others = {lci.loops().get(0).scheduler(), peer.loops().get(0).scheduler()};
+      long counted;
+      try (SlowTurns turns = new SlowTurns(peer.loops().get(1).scheduler(), others)) {
+        for (int n = 0; n < count; n++) {
+          lci.post(message).block(LIMIT);
+        }
+        assertGone(begin(job, 0));
+        counted = arrived.block(LIMIT);
       }
-      assertGone(begin(job, 0));
-      long counted = arrived.block(LIMIT);
       assertThat(inbox.receive(m -> 1).take(count).count().block(LIMIT)).isEqualTo(count);
       assertThat(peer.snapshot().counter("arrivals")).isEqualTo(counted);
     }
   }
 
-  /** Each of so many turns takes 5 ms; the first of them has begun on return. */
-  private static void takeLong(Scheduler loop, int turns) throws InterruptedException {
-    CountDownLatch begun = new CountDownLatch(1);
-    AtomicInteger left = new AtomicInteger(turns);
-    loop.schedule(
-        new Runnable() {
-          @Override
-          public void run() {
+  /**
+   * Each turn of a loop takes as long as many of the others, from a turn that has begun until it is
+   * closed.
+   */
+  private static final class SlowTurns implements AutoCloseable {
+    private final CountDownLatch begun = new CountDownLatch(1);
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private volatile boolean over;
+
+    SlowTurns(Scheduler loop, Scheduler... others) throws InterruptedException {
+      turn(loop, others);
+      begun.await();
+    }
+
+    private void turn(Scheduler loop, Scheduler... others) {
+      loop.schedule(
+          () -> {
             begun.countDown();
-            LockSupport.parkNanos(5_000_000);
-            if (left.decrementAndGet() > 0) {
-              loop.schedule(this, 1, TimeUnit.NANOSECONDS); // a timer is for another turn
+            for (int i = 0; i < 10; i++) {
+              for (Scheduler other : others) {
+                awaitTurn(other);
+              }
             }
-          }
-        });
-    begun.await();
+            if (over) {
+              ended.countDown();
+            } else {
+              turn(loop, others);
+            }
+          },
+          1,
+          TimeUnit.NANOSECONDS); // a timer is for another turn
+    }
+
+    @Override
+    public void close() throws InterruptedException {
+      over = true;
+      ended.await();
+    }
+  }
+
+  private static void awaitTurn(Scheduler loop) {
+    CountDownLatch turned = new CountDownLatch(1);
+    loop.schedule(turned::countDown, 1, TimeUnit.NANOSECONDS);
+    try {
+      turned.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Ranks may make many calls before one has ended; each meets those of its number. */
