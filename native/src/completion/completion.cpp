@@ -48,13 +48,13 @@ int check_outside_handlers(const char* operation) {
               operation);
 }
 
-SignalContext::SignalContext() {
-  signal_depth += kInside;
+SignalContext::SignalContext() : depth_(signal_depth) {
+  depth_ += kInside;
 }
 SignalContext::~SignalContext() {
-  signal_depth -= kInside;
-  if (signal_depth != kAtEnd) return;
-  signal_depth = 0;
+  depth_ -= kInside;
+  if (depth_ != kAtEnd) return;
+  depth_ = 0;
   to_do_at_end();
 }
 void SignalContext::at_end(void (*function)()) {

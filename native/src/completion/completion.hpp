@@ -145,6 +145,9 @@ class SignalContext {
   static void at_end(void (*function)());
   SignalContext(const SignalContext&) = delete;
   SignalContext& operator=(const SignalContext&) = delete;
+
+ private:
+  uint32_t& depth_;  // of this thread: to ask where it lies is a call
 };
 
 }  // namespace lci

@@ -35,11 +35,6 @@ void Device::decline_stored(Link& link, uint64_t request) {
   if (declined.add(1)) protocols_.handed.add_declined(declined);
 }
 
-bool Device::must_enter() const {
-  return protocols_.host.again() || protocols_.delayed() || !protocols_.grants.work().empty() ||
-         !protocols_.handed.empty() || protocols_.waiting.some_given_up() || protocols_.collectives.has_news();
-}
-
 bool Device::has_work() {
   if (must_enter() || protocols_.packets.may_have_returned()) return true;
   if (protocols_.collectives.watches_boards() && protocols_.collectives.boards_ready()) return true;

@@ -43,9 +43,12 @@ class Device final : public DeviceBell, public Posting {
   bool progress(Budget& budget, By by = By::kOwner);
   /// Before it, for calls whose end many wait for: ends one over boards, and nothing else. False: there was none, or
   /// there were many without a pass between them.
-  bool short_pass();
+  bool short_pass() { return protocols_.collectives.watches_boards() && end_over_boards(); }
   /// Something is left that no doorbell will announce.
-  bool must_enter() const;
+  bool must_enter() const {
+    return protocols_.host.again() || protocols_.delayed() || !protocols_.grants.work().empty() ||
+           !protocols_.handed.empty() || protocols_.waiting.some_given_up() || protocols_.collectives.has_news();
+  }
   /// Before its lane sleeps, and after.
   void prepare_to_sleep();
   void awake();
@@ -108,6 +111,7 @@ class Device final : public DeviceBell, public Posting {
 
  private:
   // one pass (progress.cpp, peers.cpp)
+  bool end_over_boards();
   bool pass_delayed(Budget& budget);
   void scan_summary(By by);
   bool accept(Link& link);

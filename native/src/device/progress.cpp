@@ -13,7 +13,8 @@ constexpr uint32_t kDirectLinks = 8;
 /// makes 20 a second.
 constexpr uint64_t kPassesToStall = 8;
 
-/// A part of the pass, which is a part of every short round trip: compilers leave some of them calls.
+/// A part of the pass, which is a part of every short round trip: compilers leave some of them calls. What there seldom
+/// is anything of is asked for before it is called.
 #define LCI_OF_PASS [[gnu::always_inline]] inline
 
 /// Passes in a row that may do nothing but end calls over boards.
@@ -34,15 +35,15 @@ bool Device::progress(Budget& budget, By by) {
   protocols_.spending.progress();
   moved |= protocols_.packets.take_returned_packets(index());
   moved |= protocols_.announcements.progress();
-  moved |= take_handed();
+  if (!protocols_.handed.empty()) moved |= take_handed();
   scan_summary(by);
   for (size_t i = 0; i < protocols_.links.ready().size(); ++i)
     moved |= protocols_.arrivals.drain_control(*protocols_.links.ready()[i]);
   moved |= look_for_failures();
-  moved |= meet_devices();
+  if (protocols_.links.any_awaits_device()) moved |= meet_devices();
   moved |= retry_backlog();
-  moved |= retry_waiting();
-  moved |= protocols_.works.progress();
+  if (protocols_.any_waiting()) moved |= retry_waiting();
+  if (!protocols_.works.empty()) moved |= protocols_.works.progress();
   if (!protocols_.barriers.empty() && protocols_.barriers.progress()) {
     publish_rings();  // the next round is waited for: it need not wait for the rest of the pass
     moved = true;
@@ -64,14 +65,14 @@ bool Device::progress(Budget& budget, By by) {
   protocols_.admission.progress();
   ring_doorbells();
   if (!moved && protocols_.collectives.watches_boards()) {
-    for (int i = 0; i < kLooksAtBoards && !moved; ++i) moved = short_pass();
+    for (int i = 0; i < kLooksAtBoards && !moved; ++i) moved = end_over_boards();
   }
   if (!moved) counters().add(Metric::progress_idle);
   return moved;
 }
 
-bool Device::short_pass() {
-  if (!protocols_.collectives.watches_boards() || short_passes_ == kMostShortPasses) return false;
+bool Device::end_over_boards() {
+  if (short_passes_ == kMostShortPasses) return false;
   if (!protocols_.collectives.end_over_boards()) return false;
   counters().add(Metric::progress_calls);
   ++short_passes_;
@@ -171,10 +172,12 @@ LCI_OF_PASS bool Device::send_to_busy() {
 LCI_OF_PASS bool Device::drain_ready(Budget& budget) {
   bool moved = false;
   const size_t count = protocols_.links.ready().size();
+  if (rotate_ >= count) rotate_ = 0;
   for (size_t i = 0; i < count; ++i) {
-    moved |= protocols_.arrivals.drain_data(*protocols_.links.ready()[(rotate_ + i) % count], budget);
+    const size_t place = rotate_ + i;
+    moved |= protocols_.arrivals.drain_data(*protocols_.links.ready()[place < count ? place : place - count], budget);
   }
-  if (count != 0) rotate_ = (rotate_ + 1) % static_cast<uint32_t>(count);
+  ++rotate_;
   return moved;
 }
 
@@ -182,7 +185,7 @@ LCI_OF_PASS bool Device::drain_ready(Budget& budget) {
 LCI_OF_PASS void Device::leave_ready() {
   for (size_t i = 0; i < protocols_.links.ready().size();) {
     Link& link = *protocols_.links.ready()[i];
-    protocols_.packets.give_packets_back(link);
+    if (!link.packets_back.empty()) protocols_.packets.give_packets_back(link);
     if (!link.put_acks.empty()) protocols_.put_get_server.flush_acks(link);
     const bool more = protocols_.links.has_message(link);
     if (more) protocols_.host.call_again();

@@ -66,7 +66,7 @@ NodeOperation::NodeOperation(Device* device, LaneView* lane, const lci_descripto
     : device_(device), lane_(lane), entries_(&op, &op + entries_of(op)) {}
 
 NodeOperation::~NodeOperation() {
-  if (floor_) device_->parts().targets.engine(descriptor().port)->floors.remove(*floor_);
+  if (floor_) device_->parts().targets.engine_at(descriptor().port).floors.remove(*floor_);
 }
 
 int NodeOperation::tell_runs_apart(GraphRuns& runs) {

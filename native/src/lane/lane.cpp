@@ -31,9 +31,9 @@ Lane::Lane(const LaneParts& parts)
       completions_(parts.completions),
       graphs_(std::make_unique<LaneGraphs>(*this)) {}
 
-Lane::Entered::Entered(Lane& lane) : lane_(lane), before_(std::exchange(entered, &lane)) {}
+Lane::Entered::Entered(Lane& lane) : lane_(lane), of_thread_(entered), before_(std::exchange(of_thread_, &lane)) {}
 Lane::Entered::~Entered() {
-  entered = before_;
+  of_thread_ = before_;
   lane_.leave();
 }
 
@@ -238,7 +238,8 @@ bool Lane::progress(Budget budget, Device::By by) {
   bool moved = false;
   const uint32_t count = device_count();
   for (uint32_t i = 0; i < count; ++i) {
-    Device& device = *devices_[(rotate_device_ + i) % count];
+    const uint32_t place = rotate_device_ + i;
+    Device& device = *devices_[place < count ? place : place - count];
     moved |= device.short_pass() || device.progress(budget, by);
   }
   if (count > 1) {

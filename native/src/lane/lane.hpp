@@ -133,6 +133,7 @@ class Lane final : public LaneView {
 
    private:
     Lane& lane_;
+    const Lane*& of_thread_;  // to ask where it lies is a call
     const Lane* const before_;
   };
   /// Gone from its port, freed when no device of another lane is about to leave a message in it.
@@ -160,8 +161,15 @@ class Lane final : public LaneView {
   /// Whether the thread inside is the lane's own: it alone may write what the loop reads.
   bool owner_is_inside() const { return inside_.load(std::memory_order_relaxed) == Inside::kOwner; }
   uint32_t free_consumed();
+  /// Calls of groups in one batch.
+  struct Calls {
+    uint32_t posted = 0;
+    bool refused = false;  ///< One found no memory.
+  };
   uint32_t publish();
   int submit(lci_descriptor& op, Device& device);
+  void submit_call(lci_descriptor& op, Calls* batch);
+  int refuse(const lci_descriptor& op) const;
   /// The loop gives back a message that it kept.
   int release_kept(uint64_t number);
   void give_back(const Held& held);
@@ -197,7 +205,10 @@ class Lane final : public LaneView {
   /// Skips to the start of the ring if @p count records do not fit before its end; false without room for both.
   bool make_contiguous(uint32_t count);
   bool may_record();
-  void release_inboxes();
+  void release_inboxes() {
+    if (closing_inboxes_ != 0 || !closed_inboxes_.empty()) release_closed_inboxes();
+  }
+  void release_closed_inboxes();
 
   Runtime& runtime_;
   const DeviceParts& parts_;
@@ -216,6 +227,7 @@ class Lane final : public LaneView {
   std::vector<Device*> devices_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;
   std::vector<ClosedInbox> closed_inboxes_;
+  uint32_t closing_inboxes_ = 0;          // of inboxes_
   std::vector<PayloadRing> spare_rings_;  // of inboxes that are gone
   std::unique_ptr<LaneGraphs> graphs_;
   RingQueue<lci_record> queue_;  // operation completions and events, always drained

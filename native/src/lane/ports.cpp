@@ -48,6 +48,7 @@ int Lane::close_port(uint32_t index) {
   }
   Inbox& inbox = *inboxes_[index];
   inbox.closing = true;
+  ++closing_inboxes_;
   const int told = control().flags & LCI_ENTER_LEAVING ? LCI_ERR_PEER_LEFT : LCI_ERR_PORT_CLOSED;
   const int code =
       inbox.parts() ? close_part(parts_, inbox, told) : parts_.targets.close_port(inbox.port().number, told);
@@ -67,14 +68,14 @@ int Lane::set_zero_copy(uint32_t index, bool on) {
 
 /// Closed inboxes go when the loop has consumed their last record, and devices of others are done with them: those say
 /// in which one they are, and look at its port again, which does not lead there any more; see Device::Delivering.
-void Lane::release_inboxes() {
+void Lane::release_closed_inboxes() {
   for (uint32_t i = 0; i < inboxes_.size(); ++i) {
     if (!inboxes_[i] || !inboxes_[i]->closing || inboxes_[i]->records_out != 0) continue;
     demand(i) = {};
     const Inbox* reached_by = take_from_port(parts_, *inboxes_[i]);
     closed_inboxes_.push_back({std::move(inboxes_[i]), reached_by});
+    --closing_inboxes_;
   }
-  if (closed_inboxes_.empty()) return;
   std::erase_if(closed_inboxes_, [this](const ClosedInbox& closed) {
     if (lci::is_delivering_to(parts_, closed.reached_by)) return false;
     const uint64_t discarded = closed.inbox->end(spare_rings_);

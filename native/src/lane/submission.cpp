@@ -2,6 +2,7 @@
 // What the loop has submitted: each descriptor is attempted once and gets its own outcome. One that finds no memory
 // does not keep others of its batch from being posted. [V1]
 #include <new>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
@@ -28,42 +29,56 @@ uint32_t Lane::publish() {
   const uint32_t count = std::exchange(control.submit_count, 0);
   if (count == 0) return 0;
   for (Device* device : devices_) device->begin_batch();
+  const std::span<Device* const> devices(devices_);  // where no descriptor can change it
   lci_descriptor* entries = submissions();
-  uint32_t posted = 0, calls = 0;
-  bool refuses_calls = false;
+  uint32_t posted = 0;
+  Calls calls;
   CopyRun copies;
   for (uint32_t i = 0; i < count; ++posted) {
     lci_descriptor& op = entries[i];
-    if (op.op >= LCI_OP_NODE_DONE && op.op != LCI_OP_COLLECTIVE) {
+    if (op.op >= LCI_OP_NODE_DONE) {
       copies.end();
-      const bool release = op.op == LCI_OP_RELEASE;
-      op.outcome = outcome_of([&] { return release ? release_kept(op.user_context) : graphs_->submitted(op); });
+      if (op.op == LCI_OP_COLLECTIVE) {
+        submit_call(op, &calls);
+      } else {
+        const bool release = op.op == LCI_OP_RELEASE;
+        op.outcome = outcome_of([&] { return release ? release_kept(op.user_context) : graphs_->submitted(op); });
+      }
       ++i;
       continue;
     }
     const uint32_t used = entries_of(op);
-    if (op.device >= devices_.size() || used > count - i) {
-      op.outcome = static_cast<uint16_t>(fail(op.device >= devices_.size() ? LCI_ERR_DEVICE : LCI_ERR_SIZE,
-                                              "post: device %u of a lane with %zu, or a payload beyond the batch",
-                                              op.device, devices_.size()));
+    if (op.device >= devices.size() || used > count - i) {
+      op.outcome = static_cast<uint16_t>(refuse(op));
       ++i;
       continue;
     }
-    Device& device = *devices_[op.device];
+    Device& device = *devices[op.device];
     if (copies.copy(device, op) || (op.flags == LCI_FLAG_INLINE && device.post_short(op))) {
       op.outcome = LCI_DONE;
       i += used;
       continue;
     }
-    const bool is_call = op.op == LCI_OP_COLLECTIVE;
-    op.outcome = outcome_of([&] { return is_call && refuses_calls ? LCI_ERR_NO_MEMORY : submit(op, device); });
-    if (is_call && op.outcome == LCI_POSTED) ++calls;
-    // The next call of its context would take its number.
-    refuses_calls |= is_call && op.outcome == LCI_ERR_NO_MEMORY;
+    op.outcome = outcome_of([&] { return submit(op, device); });
     i += used;
   }
-  posted_calls_alone_ = posted == calls;
+  posted_calls_alone_ = posted == calls.posted;
   return posted;
+}
+
+int Lane::refuse(const lci_descriptor& op) const {
+  return fail(op.device >= devices_.size() ? LCI_ERR_DEVICE : LCI_ERR_SIZE,
+              "post: device %u of a lane with %zu, or a payload beyond the batch", op.device, devices_.size());
+}
+
+void Lane::submit_call(lci_descriptor& op, Calls* batch) {
+  op.outcome = outcome_of([&] {
+    if (op.device >= devices_.size()) return refuse(op);
+    return batch->refused ? LCI_ERR_NO_MEMORY : submit(op, *devices_[op.device]);
+  });
+  if (op.outcome == LCI_POSTED) ++batch->posted;
+  // The next call of its context would take its number.
+  batch->refused |= op.outcome == LCI_ERR_NO_MEMORY;
 }
 
 /// Attempts an operation that may be posted.

@@ -15,7 +15,7 @@ constexpr uint32_t kControlBudget = 256;
 
 }  // namespace
 
-bool Arrivals::drain_control(Link& link) {
+bool Arrivals::read_control(Link& link) {
   bool moved = false;
   for (uint32_t i = 0; i < kControlBudget && link.control_in.has_message(); ++i) {
     const MessageHeader header = link.control_in.header();
@@ -70,7 +70,7 @@ void Arrivals::handle_return(Link& link, const MessageHeader& header) {
   grants_.handle_return(link, *key, header);
 }
 
-bool Arrivals::drain_data(Link& link, Budget& budget) {
+bool Arrivals::read_data(Link& link, Budget& budget) {
   bool moved = false;
   while (budget.messages != 0 && link.data_in.has_message()) {
     const MessageHeader header = link.data_in.header();

@@ -49,11 +49,13 @@ class Arrivals final : public Protocol {
         remote_(remote) {}
 
   /// True: there were some.
-  bool drain_control(Link& link);
+  bool drain_control(Link& link) { return link.control_in.has_message() && read_control(link); }
   /// As far as @p budget goes, which is used up. True: there were some.
-  bool drain_data(Link& link, Budget& budget);
+  bool drain_data(Link& link, Budget& budget) { return link.data_in.has_message() && read_data(link, budget); }
 
  private:
+  bool read_control(Link& link);
+  bool read_data(Link& link, Budget& budget);
   void handle_control(Link& link, const MessageHeader& header);
   void handle_return(Link& link, const MessageHeader& header);
   void handle_data(Link& link, const MessageHeader& header, uint32_t* payload_bytes, uint32_t* slots);

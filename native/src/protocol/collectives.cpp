@@ -15,7 +15,7 @@ void Collectives::open(std::unique_ptr<ContextState> state) {
   {
     const std::lock_guard<TryLock> guard(lock_);
     opened_.push_back(std::move(state));
-    some_opened_.store(true, std::memory_order_seq_cst);
+    news_.fetch_or(kOpened, std::memory_order_seq_cst);
   }
   host_.wake_owner();
 }
@@ -29,17 +29,17 @@ bool Collectives::is_near(const Group& group) const {
 }
 
 void Collectives::some_ended() {
-  some_ended_.store(true, std::memory_order_seq_cst);
+  news_.fetch_or(kEnded, std::memory_order_seq_cst);
   host_.wake_owner();
 }
 
 void Collectives::adopt_opened() {
-  if (!some_opened_.load(std::memory_order_acquire)) return;
+  if (!(news_.load(std::memory_order_acquire) & kOpened)) return;
   std::vector<std::unique_ptr<ContextState>> opened;
   {
     const std::lock_guard<TryLock> guard(lock_);
     opened.swap(opened_);
-    some_opened_.store(false, std::memory_order_relaxed);
+    news_.fetch_and(static_cast<uint8_t>(~kOpened), std::memory_order_relaxed);
   }
   for (auto& each : opened) {
     ContextState& state = table_.add(std::move(each));
@@ -63,8 +63,8 @@ void Collectives::adopt_opened() {
 
 /// Contexts that programs have revoked or closed since the last time.
 void Collectives::end_ended() {
-  if (!some_ended_.load(std::memory_order_relaxed)) return;
-  some_ended_.exchange(false, std::memory_order_acq_rel);
+  if (!(news_.load(std::memory_order_relaxed) & kEnded)) return;
+  news_.fetch_and(static_cast<uint8_t>(~kEnded), std::memory_order_acq_rel);
   adopt_opened();  // one of those may have been opened since the last look
   table_.for_each([this](ContextState& state) {
     const uint32_t cause = state.context->revoked();
@@ -84,7 +84,7 @@ void Collectives::end_ended() {
     remember_agreement(state);
     return true;
   });
-  if (rest) some_ended_.store(true, std::memory_order_relaxed);
+  if (rest) news_.fetch_or(kEnded, std::memory_order_relaxed);
 }
 
 /// As far as memory goes: it helps those that come late.
@@ -314,7 +314,7 @@ void Collectives::cancel_all(int code) {
 }
 
 bool Collectives::drained() const {
-  bool rest = some_ended_.load(std::memory_order_acquire);
+  bool rest = (news_.load(std::memory_order_acquire) & kEnded) != 0;
   table_.for_each(
       [&](const ContextState& state) { rest |= !state.calls.empty() || state.agreeing || state.tells != 0; });
   return !rest;

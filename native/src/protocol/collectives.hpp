@@ -39,9 +39,7 @@ class Collectives final : public Protocol {
 
   // --- by the owner of the device
   /// Something is left that no doorbell announces.
-  bool has_news() const {
-    return some_opened_.load(std::memory_order_acquire) || some_ended_.load(std::memory_order_acquire);
-  }
+  bool has_news() const { return news_.load(std::memory_order_acquire) != 0; }
   bool idle() const { return !busy_ && !has_news(); }
   /// After a refusal later calls of the same context and batch answer retry_order: each would take its number.
   void begin_batch() { ++batch_; }
@@ -50,7 +48,7 @@ class Collectives final : public Protocol {
   /// Goes on with all. True if anything moved.
   bool progress();
   /// Whether a call that waited for payloads can go on since the last progress(). Once.
-  bool take_through() { return std::exchange(some_through_, false); }
+  bool take_through() { return has_calls() && std::exchange(some_through_, false); }
   /// Asks why a call does not go on. Now and then, while there are calls.
   void look_for_stalls();
   bool has_calls() const { return calls_ != 0; }
@@ -63,7 +61,7 @@ class Collectives final : public Protocol {
   /// Tells senders whose messages met no context.
   bool flush_unknown(Link& link);
   /// Whether one that was refused may try again; once for each time that it may.
-  bool take_room() { return std::exchange(room_came_, false); }
+  bool take_room() { return room_came_ && std::exchange(room_came_, false); }
   void peer_gone(uint32_t rank, RankState state);
   void cancel_all(int code);
   /// No call is under way, and no word waits.
@@ -237,7 +235,9 @@ class Collectives final : public Protocol {
   std::vector<PastAgreement> past_agreements_;
   TryLock lock_;
   std::vector<std::unique_ptr<ContextState>> opened_;  // under it
-  std::atomic<bool> some_opened_{false}, some_ended_{false};
+  /// What is to be looked at of contexts, in one word: every pass asks.
+  enum News : uint8_t { kOpened = 1, kEnded = 2 };
+  std::atomic<uint8_t> news_{0};
 };
 
 }  // namespace lci

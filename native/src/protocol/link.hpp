@@ -87,11 +87,15 @@ class KeyTable {
   std::vector<std::unique_ptr<Key>> ports_, engines_;
 };
 
+template <typename T>
+[[gnu::noinline]] void grow_by(std::vector<T>* list, size_t more) {
+  list->reserve(std::max<size_t>(16, 2 * (list->size() + more)));
+}
+
 /// Room for one more, or so many, so that adding them, when what they stand for has happened, cannot fail.
 template <typename T>
 void make_room(std::vector<T>* list, size_t more = 1) {
-  const size_t needed = list->size() + more;
-  if (needed > list->capacity()) list->reserve(std::max<size_t>(16, 2 * needed));
+  if (list->capacity() - list->size() < more) grow_by(list, more);
 }
 
 struct Link {

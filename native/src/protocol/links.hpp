@@ -34,6 +34,7 @@ class Links {
   Link* open(uint32_t rank, int* error);
   /// That to a rank which is gone; it may never have spoken to this one.
   Link& of_gone(uint32_t rank);
+  bool any_awaits_device() const { return !awaiting_.empty(); }
   /// Whether a peer has added a device that is awaited.
   bool may_meet_devices() const;
   /// Calls @p visit with each link that awaits a device no more.

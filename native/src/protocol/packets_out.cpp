@@ -153,7 +153,6 @@ void PacketsOut::hand_back(Link& link, const uint32_t* handles, size_t count) {
 }
 
 void PacketsOut::give_packets_back(Link& link) {
-  if (link.packets_back.empty()) return;
   hand_back(link, link.packets_back.data(), link.packets_back.size());
   link.packets_back.clear();
   links_.touch(link);

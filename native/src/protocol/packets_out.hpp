@@ -51,7 +51,7 @@ class PacketsOut final : public Protocol {
   bool reclaim_packets(Link& link);
 
   // --- of peers -----------------------------------------------------------------------------------------------------
-  /// Gives back what was read of the peer in this pass.
+  /// Gives back what was read of the peer in this pass: there is some.
   void give_packets_back(Link& link);
   /// Any thread: gives a packet back to its sender at once. The link may be another device's.
   void return_packet_now(Link& link, uint32_t handle);

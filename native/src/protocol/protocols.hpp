@@ -52,6 +52,8 @@ class Protocols {
   template <typename Enter>
   bool take_handed(Enter enter);
 
+  /// Operations of graphs wait for room, or for their ends.
+  bool any_waiting() const { return !waiting.empty() || waiting.some_given_up() || receives.has_cancels(); }
   /// Nothing waits to leave this rank.
   bool drained() const;
   /// Chaos holds messages back.

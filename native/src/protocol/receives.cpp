@@ -87,7 +87,7 @@ void Receives::wait_until_not_holding(const Matcher* matcher) const {
 }
 
 bool Receives::match_key(const lci_descriptor& op, uint32_t rank, uint32_t policy, uint64_t* key) {
-  const Engine& engine = *parts_.targets.engine(op.port);
+  const Engine& engine = parts_.targets.engine_at(op.port);
   const Holding holding(holding_, engine);  // the argument of make_key lives as long as the engine
   const Matcher* matcher = holding.matcher();
   if (!matcher) return false;  // freed meanwhile: insert() finds out
@@ -115,7 +115,7 @@ bool Receives::match_or_store(Engine& engine, uint64_t match, Side side, const V
 }
 
 int Receives::post(const lci_descriptor& op, const OpTarget& target, lci_status* done) {
-  Engine& engine = *parts_.targets.engine(op.port);
+  Engine& engine = parts_.targets.engine_at(op.port);
   const auto nothing_comes = [&] {
     if (op.rank == LCI_ANY_SOURCE) return parts_.peers.is_fenced();
     if (!parts_.peers.all_read(op.rank)) return false;

@@ -27,6 +27,7 @@ class Receives final : public Protocol {
   int cancel(const lci_descriptor& op, const OpTarget& target);
   /// That of a graph: the next carry_out_cancels() does it.
   void cancel_later(WaitingOp& op) { op.next_cancel = std::exchange(cancels_, &op); }
+  bool has_cancels() const { return cancels_ != nullptr; }
   /// True: there were some.
   bool carry_out_cancels();
   /// The key under which an operation of this rank is matched; true if it is a user's.

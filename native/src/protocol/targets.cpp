@@ -25,14 +25,12 @@ Port* Targets::port(uint32_t number) {
   return known;
 }
 
-Engine* Targets::engine(uint32_t number) {
-  if (number > LCI_MAX_ENGINE) return nullptr;
-  if (Engine* known = engines_[number].load(std::memory_order_acquire)) return known;
+Engine& Targets::add_engine(uint32_t number) {
   std::lock_guard<std::mutex> guard(engines_mutex_);
-  if (Engine* known = engines_[number].load(std::memory_order_relaxed)) return known;
+  if (Engine* known = engines_[number].load(std::memory_order_relaxed)) return *known;
   engine_storage_.push_back(std::make_unique<Engine>(number));
   engines_[number].store(engine_storage_.back().get(), std::memory_order_release);
-  return engine_storage_.back().get();
+  return *engine_storage_.back();
 }
 
 Target* Targets::target(uint16_t number) {

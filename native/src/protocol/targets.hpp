@@ -34,7 +34,12 @@ class Targets {
     for (auto& port : port_storage_) visit(*port);
   }
   /// The engine, created if it was never named; null if the number is out of range.
-  Engine* engine(uint32_t number);
+  Engine* engine(uint32_t number) { return number > LCI_MAX_ENGINE ? nullptr : &engine_at(number); }
+  /// The same of a number that was checked.
+  Engine& engine_at(uint32_t number) {
+    Engine* const known = engines_[number].load(std::memory_order_acquire);
+    return known ? *known : add_engine(number);
+  }
   /// Null for numbers that no honest peer sends.
   Target* target(uint16_t number);
   template <typename F>
@@ -69,6 +74,8 @@ class Targets {
   void forget_replies(uint32_t rank);
 
  private:
+  Engine& add_engine(uint32_t number);
+
   const uint32_t rank_, ranks_;
   DeviceTable<DeviceBell> devices_;
   std::mutex ports_mutex_;

@@ -96,7 +96,8 @@ class RingProducer {
   uint32_t position() const { return tail_; }
 
   /// Writes one message; there must be room. It is visible after publish(), or when the group is full.
-  void write(const MessageHeader& header, const void* payload, uint32_t payload_size) {
+  /// Always inlined: a call would cost a fifth of the message rate.
+  [[gnu::always_inline]] void write(const MessageHeader& header, const void* payload, uint32_t payload_size) {
     Slot& first = memory_.slots[tail_ & mask_];
     // Only in a stream: a lone message gains nothing, and its neighbours are with the consumer.
     if (tail_ != published_) prefetch_for_write(&memory_.slots[(tail_ + kAhead) & mask_]);
