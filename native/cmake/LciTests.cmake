@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests, one ctest entry per test, or,
-# with sanitizers, per share of them.
+# lci_unit_tests, lci_conformance_tests, lci_stress_tests, lci_multiprocess_tests: one executable per folder of tests. A ctest entry is one
+# test, or a share of those that take no longer than their program takes to start; reports/ENTRY.xml says how each of it ended.
 # Unit tests that include nothing of the core run over the shared library as well: lci_shared_tests.
 # With LCI_TEST_OBJECTS, the folder of another build with the same LCI_UNITY, the objects of tests that include nothing of the
 # core are that build's.
@@ -193,13 +193,12 @@ function(lci_add_tests kind timeout)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   lci_compile_tests(${target} ${kind})
   target_link_libraries(${target} PRIVATE lci_core GTest::gtest GTest::gtest_main)
-  # With a sanitizer it takes longer to start than most of its tests.
-  if(LCI_SANITIZE AND kind MATCHES "unit|conformance")
+  if(kind MATCHES "unit|conformance")
     set(filter "")
     if(LCI_SANITIZE STREQUAL "thread")
       lci_tests_with_threads(${kind} filter)
     endif()
-    lci_add_shards(${kind} ${kind} 32 ${target} "" ${filter})
+    lci_add_shards(${kind} ${kind} 32 ${timeout} ${target} "" ${filter})
     return()
   endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
@@ -216,15 +215,16 @@ function(lci_tests_with_threads kind out)
   endif()
 endfunction()
 
-# So many entries for a program of KIND, each of which runs its share of the tests; the program's arguments follow. They begin
-# before others, which are short.
-function(lci_add_shards name kind shards program environment)
+# So many entries for a program of KIND, each of which runs its share of the tests, within TIMEOUT seconds; the program's arguments
+# follow. They begin before others, which are short.
+function(lci_add_shards name kind shards timeout program environment)
   math(EXPR last "${shards} - 1")
   list(APPEND environment GTEST_TOTAL_SHARDS=${shards})
   foreach(shard RANGE ${last})
+    set(report ${CMAKE_CURRENT_BINARY_DIR}/reports/${name}_${shard}.xml)
     add_test(NAME ${name}_${shard} COMMAND ${program} ${ARGN})
-    set_tests_properties(${name}_${shard} PROPERTIES TIMEOUT 600 COST 1000 LABELS ${kind}
-                         ENVIRONMENT "${environment};GTEST_SHARD_INDEX=${shard}")
+    set_tests_properties(${name}_${shard} PROPERTIES TIMEOUT ${timeout} COST 1000 LABELS ${kind}
+                         ENVIRONMENT "${environment};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=xml:${report}")
   endforeach()
 endfunction()
 
@@ -234,11 +234,11 @@ function(lci_add_over_tcp kind)
     return()
   endif()
   lci_patterns(left_out tests/${kind}/not_over_tcp.txt)
-  lci_add_shards(${kind}_over_tcp ${kind} 4 lci_${kind}_tests "LCI_ATTR_TRANSPORT=tcp;LCI_ATTR_NET_RECONNECT_MS=300"
+  lci_add_shards(${kind}_over_tcp ${kind} 4 600 lci_${kind}_tests "LCI_ATTR_TRANSPORT=tcp;LCI_ATTR_NET_RECONNECT_MS=300"
                  "--gtest_filter=-${left_out}")
 endfunction()
 
-lci_add_tests(unit 60)
+lci_add_tests(unit 600)
 
 # Libraries of PMIx that tests load from beside themselves; the older one lacks a function.
 foreach(name fake_pmix fake_pmix_old)
@@ -251,12 +251,12 @@ endforeach()
 target_compile_definitions(fake_pmix PRIVATE FAKE_PMIX_FENCE)
 lci_add_over_tcp(unit)
 # Each test of these two has shorter deadlines of its own; in the soak some are given much more to do.
-lci_add_tests(conformance 1200)
+lci_add_tests(conformance 3600)
 lci_add_tests(stress 900)
 lci_add_tests(multiprocess 600)
 lci_add_over_tcp(multiprocess)
 if(NOT LCI_SANITIZE AND NOT LCI_MUTATIONS)
-  lci_add_shards(multiprocess_routed multiprocess 4 lci_multiprocess_tests LCI_ATTR_RANKS_PER_HOST=2
+  lci_add_shards(multiprocess_routed multiprocess 4 600 lci_multiprocess_tests LCI_ATTR_RANKS_PER_HOST=2
                  --gtest_filter=-RmaJob.ARankMayReserveMoreThanTheOthers)
 endif()
 
@@ -269,8 +269,7 @@ if(TARGET lci AND NOT LCI_SANITIZE)
   add_executable(lci_shared_tests ${grouped} ${public})
   lci_compile_tests(lci_shared_tests shared)
   target_link_libraries(lci_shared_tests PRIVATE lci lci_compile GTest::gtest GTest::gtest_main)
-  gtest_discover_tests(lci_shared_tests TEST_PREFIX shared. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 120 LABELS unit)
+  lci_add_shards(shared unit 6 600 lci_shared_tests "")
 endif()
 
 file(GLOB c_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/c/*_test.c)

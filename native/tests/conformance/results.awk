@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Results out of JUnit reports: those of ctest and of Maven's surefire. Lines: test <TAB> passed|failed|skipped; a test
-# with several instances (parameters) has several lines.
+# Results out of JUnit reports: those of ctest, of GoogleTest and of Maven's surefire. Lines: test <TAB>
+# passed|failed|skipped; a test with several instances (parameters) has several lines.
 
 function attribute(tag, name) {
   if (!match(tag, "[ \t]" name "=\"[^\"]*\"")) return ""
@@ -25,6 +25,7 @@ function flush() {
     sub(/[^A-Za-z0-9_].*/, "", name)
     test = class "#" name
   } else {
+    if (class != name) name = class "." name  # GoogleTest's own
     sub(/^[^\/.]*\//, "", name)
     sub(/\/.*/, "", name)
     test = name

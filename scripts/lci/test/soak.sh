@@ -23,6 +23,7 @@ peer-memory   3600  conformance, 300 kills and the oracle where a rank reads onl
 stress        3600  stress and multiprocess tests of the core, 20 times
 stress-tsan   3600  the same under thread sanitizer, 5 times
 java          3600  all tests of the Maven modules, 5 times
+ffm           3600  all tests of bridge and API but the TCK, in a JDK of 22 or newer
 progress      1800  tests of flow control, calls and rows once more, over two loops that help each other at random
 races         5400  the races of jcstress, a quarter of a second for each, in each of its 16 ways to compile
 fuzz          3600  random input for everything that the core reads from others, 10 minutes for each target
@@ -50,6 +51,9 @@ soak_fuzz() { fuzz 600; }
 # A million operations, or echoes, in the tests that have them, once.
 soak_java() { java_tests -Dlci.test.operations=1000000 && for _ in {1..4}; do java_tests || return 1; done; }
 
+# The rules of Reactive Streams know nothing of calls.
+soak_ffm() { ffm_tests '-Dsurefire.excludes=**/*$*,**/TckTest*'; }
+
 soak_progress() {
   local tests=RpcTest,InboxTest,ClosedPortTest,ReopenedInboxTest,ReplyRoomTest,BulkSendTest,PartitionsTest,SharedLoopTest,FirstFluxTest
   maven -Dlci.native.test.skip -Dspotless.check.skip -pl lci-native-bridge,lci-reactive -Dlci.progress=random:1 -Dlci.loops=2 \
@@ -61,7 +65,7 @@ soak_progress() {
 soak_races() { races -f 1 -iters 1 -time 250 -strideSize 64 -strideCount 4; }
 
 soak_slow-consumer() { slow_consumer 4000000 10; }
-soak_chaos() { build_native_tests > /dev/null && native_tests "$native_test_build" -R '^Chaos'; }
+soak_chaos() { build_native_tests > /dev/null && GTEST_FILTER='Chaos*' native_tests "$native_test_build" -R '^unit_[0-9]'; }
 soak_api() { LCI_HOME=$home "$home/tests/tools/api_diff_test.sh"; }
 soak_mutations() { for _ in {1..10}; do suite_mutations || return 1; done; }
 soak_stress() { build_native_tests > /dev/null && native_tests "$native_test_build" -LE 'unit|conformance' --repeat until-fail:20; }

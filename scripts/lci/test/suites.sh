@@ -11,7 +11,7 @@ tool          quick,test   600  ./lci itself: when it builds, what it says, exit
 launcher      quick,test   300  exit codes, output, signals, nothing left behind, sweep
 java          quick,test  1500  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
 readme        quick,test   300  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
-ffm           test        1500  tests of bridge and API once more, but for the TCK, on the packed jars in a JDK of 22 or newer, if there is one
+ffm           test         900  the bridge and a choice of the API once more, on the packed jars in a JDK of 22 or newer, if there is one
 races         test         300  requests, cancels, ends and deaths in every order, under jcstress
 bad-input     test         300  one clear line and a non-zero exit for each kind of bad input
 oracle        test         900  k-mer histograms equal those of jellyfish
@@ -68,7 +68,8 @@ suite_native() {
   need_hydra
   command -v mpiexec.hydra > /dev/null || echo "SKIPPED: ranks that Hydra starts, for it cannot be had (Debian: mpich)"
   need_open_mpi
-  build_native_tests && native_tests "$native_test_build" --output-junit "$results/reports/native.xml"
+  build_native_tests && rm -rf "$native_test_build/reports" || return
+  native_tests "$native_test_build" --output-junit "$results/reports/native.xml" && cp -t "$results/reports" "$native_test_build"/reports/{unit,conformance}_[0-9]*.xml
 }
 
 suite_native-asan() { build_native_asan && native_tests "$native_asan"; }
@@ -137,12 +138,18 @@ suite_races() {
   races -t '(OpRun|Exchange)StressTest|OfferAndPark' -f 1 -iters 1 -time 50 -jvmArgs '-XX:+UseSerialGC -XX:TieredStopAtLevel=1'
 }
 
-# The same tests of the two once more, in the newer JDK, whose calls java.lang.foreign makes. The rules of Reactive Streams
-# know nothing of calls.
+# In the newer JDK, whose calls java.lang.foreign makes: all of the bridge, and what makes each of its calls; the soak has the rest.
 suite_ffm() {
+  local calls=RpcTest,StreamsTest,InboxTest,AtomicsTest,RemoteMemoryTest,BufferListTest,LongReceiveTest,RetainedMessageTest,MatchingEnginesTest
+  local others=CompletionGraphTest,GraphRunsTest,GroupTest,CollectiveDataTest,GroupStreamsTest,AddLoopTest,LoopTest,DisposeTest,ShutdownTest
+  local kinds=AllocationTest,CallCrossingsTest,ChaosTest,UnsignedTest,VirtualThreadTest
+  ffm_tests -Dsurefire.failIfNoSpecifiedTests=false "-Dtest=io/lci/nativebridge/**,*RowsTest,$calls,$others,$kinds"
+}
+
+# ffm_tests OPTION...: tests of bridge and API on the packed jars in the newer JDK.
+ffm_tests() {
   [[ -n $newer_jdk ]] || { echo "SKIPPED: no JDK of $FFM_RELEASE or newer here"; return; }
-  maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" '-Dsurefire.excludes=**/*$*,**/TckTest*' \
-    -pl lci-native-bridge,lci-reactive verify
+  maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" -pl lci-native-bridge,lci-reactive "$@" verify
 }
 
 suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} "$home/tests/tools/bench_test.sh"; }
