@@ -141,7 +141,7 @@ suite_races() {
 # In the newer JDK, whose calls java.lang.foreign makes: all of the bridge, and what makes each of its calls; the soak has the rest.
 suite_ffm() {
   local calls=RpcTest,StreamsTest,InboxTest,AtomicsTest,RemoteMemoryTest,BufferListTest,LongReceiveTest,RetainedMessageTest,MatchingEnginesTest
-  local others=CompletionGraphTest,GraphRunsTest,GroupTest,CollectiveDataTest,GroupStreamsTest,AddLoopTest,LoopTest,DisposeTest,ShutdownTest
+  local others=CompletionGraphTest,GroupTest,CollectivesGuideTest,AddLoopTest,LoopTest,DisposeTest,ShutdownTest
   local kinds=AllocationTest,CallCrossingsTest,ChaosTest,UnsignedTest,VirtualThreadTest
   ffm_tests -Dsurefire.failIfNoSpecifiedTests=false "-Dtest=io/lci/nativebridge/**,*RowsTest,$calls,$others,$kinds"
 }
