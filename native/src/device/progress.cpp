@@ -13,8 +13,8 @@ constexpr uint32_t kDirectLinks = 8;
 /// makes 20 a second.
 constexpr uint64_t kPassesToStall = 8;
 
-/// A part of the pass, which is a part of every short round trip: compilers leave some of them calls. What there seldom
-/// is anything of is asked for before it is called.
+/// A part of the pass, which is a part of every short round trip: compilers leave some of them calls. A rare part
+/// is called only after a check that it has something to do.
 #define LCI_OF_PASS [[gnu::always_inline]] inline
 
 /// Passes in a row that may do nothing but end calls over boards.

@@ -235,7 +235,7 @@ class Collectives final : public Protocol {
   std::vector<PastAgreement> past_agreements_;
   TryLock lock_;
   std::vector<std::unique_ptr<ContextState>> opened_;  // under it
-  /// What is to be looked at of contexts, in one word: every pass asks.
+  /// Contexts to look at, as bits of one word: every pass reads it.
   enum News : uint8_t { kOpened = 1, kEnded = 2 };
   std::atomic<uint8_t> news_{0};
 };
