@@ -251,7 +251,7 @@ endforeach()
 target_compile_definitions(fake_pmix PRIVATE FAKE_PMIX_FENCE)
 lci_add_over_tcp(unit)
 # Each test of these two has shorter deadlines of its own; in the soak some are given much more to do.
-lci_add_tests(conformance 3600)
+lci_add_tests(conformance 1200)
 lci_add_tests(stress 900)
 lci_add_tests(multiprocess 600)
 lci_add_over_tcp(multiprocess)

@@ -69,7 +69,9 @@ suite_native() {
   command -v mpiexec.hydra > /dev/null || echo "SKIPPED: ranks that Hydra starts, for it cannot be had (Debian: mpich)"
   need_open_mpi
   build_native_tests && rm -rf "$native_test_build/reports" || return
-  native_tests "$native_test_build" --output-junit "$results/reports/native.xml" && cp -t "$results/reports" "$native_test_build"/reports/{unit,conformance}_[0-9]*.xml
+  local code=0
+  native_tests "$native_test_build" --output-junit "$results/reports/native.xml" || code=$?
+  cp -t "$results/reports" "$native_test_build"/reports/{unit,conformance}_[0-9]*.xml && return "$code"
 }
 
 suite_native-asan() { build_native_asan && native_tests "$native_asan"; }
