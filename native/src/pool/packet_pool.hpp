@@ -106,6 +106,7 @@ class PacketPool {
   class ChunkTable;
   class PutCheck;
 
+  void ask_for(uint32_t handle) const;
   bool refill(uint32_t deque);
   bool grow(Deque& own);
   bool steal(uint32_t thief);

@@ -21,6 +21,7 @@
 #include <cstring>
 
 #include "base/fences.hpp"
+#include "base/prefetch.hpp"
 #include "transport/memory/ring.hpp"
 #include "wire/collective.hpp"
 

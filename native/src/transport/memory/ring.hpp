@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/prefetch.hpp"
 #include "wire/message.hpp"
 
 namespace lci {
@@ -45,11 +46,6 @@ static_assert(sizeof(Slot) == kSlotBytes && sizeof(NextSlot) == kSlotBytes);
 /// Slots that a message with @p payload inline bytes takes.
 inline constexpr uint32_t slots_for(uint32_t payload) {
   return payload <= kFirstPayload ? 1 : 1 + (payload - kFirstPayload + kNextPayload - 1) / kNextPayload;
-}
-
-/// Asks for the line before the stores need it: a line that another core has read takes long to get back.
-inline void prefetch_for_write(const void* line) {
-  asm volatile("prefetchw %0" ::"m"(*static_cast<const char*>(line)));
 }
 
 /// The words and slots of one ring as they lie in shared memory. Slots are numbered from @p start on, modulo 2^32;
