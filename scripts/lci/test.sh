@@ -7,7 +7,8 @@ usage_test() {
 Usage: ./lci test [quick|SUITE|soak [PART]]
 
 Builds, installs the modules, and runs the suites: all in small doses, or the fast ones, or one, or parts of the soak, which
-has the full figures and takes hours. Logs are in .lci/logs. The suites, with tiers and deadline in seconds:
+has the full figures and takes hours. Logs are in .lci/logs. The suites, with tiers, row (two rows run side by side, then those
+in neither) and deadline in seconds:
 $SUITES
 Parts of the soak:
 $SOAK_PARTS
@@ -26,44 +27,58 @@ cmd_test() {
 
 # test_one NAME: a suite alone; what the last run of all proved stays as it is.
 test_one() {
-  local wanted=$1 name tiers deadline description
-  while read -r name tiers deadline description; do
-    [[ $name == "$wanted" ]] || continue
-    export LCI_TIER=test
-    build_and_install
-    test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"
-    return
-  done < <(grep . <<< "$SUITES")
-  misused "test what? nothing, quick, a suite, or soak [PART]; see ./lci test --help"
+  local deadline
+  deadline=$(awk -v name="$1" '$1 == name { print $4 }' <<< "$SUITES")
+  [[ -n $deadline ]] || misused "test what? nothing, quick, a suite, or soak [PART]; see ./lci test --help"
+  export LCI_TIER=test
+  build_and_install
+  test_suite "$1" "suite_$1" "$deadline" "$state/logs/$1.log"
 }
 
 test_tier() {
-  local tier=$1 name tiers deadline description passed=0 failures=() start=$SECONDS
+  local tier=$1 rows=() name passed=0 failures=() start=$SECONDS
   export LCI_TIER=$tier
   build_and_install
   rm -rf "$results" && mkdir -p "$results"
   source_hash > "$results.stamp"
   build_ahead "$tier"
   printf 'suite\tseconds\tof processors\n' > "$state/logs/times.tsv"
-  while read -r name tiers deadline description; do
-    [[ ,$tiers, == *,$tier,* ]] || continue
-    if test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"; then
-      passed=$((passed + 1))
-      echo passed > "$results/$name"
-    else
-      failures+=("$name")
-      echo failed > "$results/$name"
-    fi
-  done < <(grep . <<< "$SUITES")
+  test_row "$tier" 1 & rows+=($!)
+  test_row "$tier" 2 & rows+=($!)
+  trap 'stop_running; exit 130' INT TERM
+  wait "${rows[@]}" || true # what became of the suites is in $results
+  test_row "$tier" -
   stop_running
   echo "tier $tier: $((SECONDS - start)) s; suites:"
   # Once more at the end, where it is seen.
-  for name in "${failures[@]}"; do
-    echo "$name failed:"
-    what_failed "$state/logs/$name.log"
+  for name in $(suites_of "$tier" '*' | cut -d ' ' -f 1); do
+    if [[ $(cat "$results/$name" 2> /dev/null) == passed ]]; then
+      passed=$((passed + 1))
+    else
+      failures+=("$name")
+      echo "$name failed:"
+      what_failed "$state/logs/$name.log"
+    fi
   done
   echo "$passed passed, ${#failures[@]} failed"
   ((${#failures[@]} == 0))
+}
+
+# suites_of TIER ROW: name and deadline of each, a line each.
+suites_of() {
+  awk -v tier="$1" -v row="$2" 'index("," $2 ",", "," tier ",") && (row == "*" || $3 == row) { print $1, $4 }' <<< "$SUITES"
+}
+
+# test_row TIER ROW: its suites, one after the other.
+test_row() {
+  local name deadline
+  while read -r name deadline; do
+    if test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"; then
+      echo passed > "$results/$name"
+    else
+      echo failed > "$results/$name"
+    fi
+  done < <(suites_of "$1" "$2")
 }
 
 test_soak() {
@@ -127,8 +142,10 @@ still_compiling() {
 
 # processor_time: sets used to the seconds that the processes took which have ended.
 processor_time() {
-  times > "$state/logs/times" # here, for a subshell has no children
-  used=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$state/logs/times")
+  local file=$state/logs/times.$BASHPID
+  times > "$file" # here, for a subshell has no children
+  used=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$file")
+  rm -f "$file"
 }
 
 # test_suite NAME FUNCTION DEADLINE LOG: runs it and prints one line, and who was absent; the log's end if it failed. What it took,
@@ -146,9 +163,12 @@ test_suite() {
     result="FAILED (not done in $3 s$(still_compiling "$log"))"
     printf '\nFATAL: not done in %d s\n' "$3" >> "$log"
   fi
-  printf '%-14s %-8s %5d s  %s\n' "$name" "$result" "$took" "$(summary_line "$log")"
-  absent_peers "$log"
-  ((code == 0)) || { echo "---- the end of ${log#"$home/"}"; tail -n 60 "$log"; echo "----"; }
+  {
+    flock 6 # the other row has its lines before or after these
+    printf '%-14s %-8s %5d s  %s\n' "$name" "$result" "$took" "$(summary_line "$log")"
+    absent_peers "$log"
+    ((code == 0)) || { echo "---- the end of ${log#"$home/"}"; tail -n 60 "$log"; echo "----"; }
+  } 6> "$state/logs/lines.lock"
   return "$code"
 }
 

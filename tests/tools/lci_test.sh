@@ -416,6 +416,63 @@ test_the_time_of_processors_is_noted() {
   grep -qE $'^api\t[0-9]+\t([2-9]|[0-9]{2,})$' "$tree/.lci/logs/times.tsv" || fail "$(cat "$tree/.lci/logs/times.tsv")"
 }
 
+# suites TABLE FUNCTIONS: those of that tree, in place of ours.
+suites() {
+  printf '%s\n' "readonly SUITES='" "$1" "'" "$2" 'build_ahead_test() { :; }' > "$tree/scripts/lci/test/suites.sh"
+}
+
+# Each of the first two waits for the other; the third has nobody beside it.
+test_two_rows_of_suites_run_side_by_side() {
+  make_tree
+  suites $'a test 1 60 in the first row\nb test 2 60 in the second\nc test - 60 alone' "
+meet() {
+  touch '$dir'/\$1-begins
+  until [[ -e '$dir'/\$2-begins ]]; do sleep 0.01; done
+  echo '1 passed, 0 failed'
+  touch '$dir'/\$1-ends
+}
+suite_a() { meet a b; }
+suite_b() { meet b a; }
+suite_c() { [[ -e '$dir/a-ends' && -e '$dir/b-ends' ]]; }"
+  in_tree test
+  equal "$code" 0 "$out$err"
+  contains "$out" "3 passed, 0 failed"
+  equal "$(sed 1d "$tree/.lci/logs/times.tsv" | cut -f 1 | sort | xargs)" "a b c"
+}
+
+test_a_row_goes_on_after_a_suite_that_failed() {
+  make_tree
+  suites $'a test 1 60 fails\nb test 1 60 after it\nc quick 1 60 of another tier' "
+suite_a() { echo 'FATAL: broken'; return 1; }
+suite_b() { touch '$dir/b'; }
+suite_c() { touch '$dir/c'; }"
+  in_tree test
+  equal "$code" 1
+  [[ -e $dir/b && ! -e $dir/c ]] || fail "$out"
+  contains "$out" $'a failed:\n  FATAL: broken'
+  contains "$out" "1 passed, 1 failed"
+}
+
+test_a_signal_ends_both_rows() {
+  make_tree
+  suites $'a test 1 60 lasts\nb test 2 60 lasts\nc test 1 60 does not begin' "
+last() { echo \$BASHPID > '$dir'/\$1.new && mv '$dir'/\$1.new '$dir'/\$1 && exec sleep 300; }
+suite_a() { last a; }
+suite_b() { last b; }
+suite_c() { touch '$dir/c'; }"
+  local tool code=0
+  env PATH="$dir/bin:$PATH" JAVA_HOME="$dir/jdk17" LCI_NEWER_JDK=none "$tree/lci" test > "$dir/out" 2> "$dir/err" < /dev/null &
+  tool=$!
+  within has_lines "$dir/a" 1
+  within has_lines "$dir/b" 1
+  kill -TERM "$tool"
+  wait "$tool" || code=$?
+  equal "$code" 130 "$(cat "$dir/out" "$dir/err")"
+  within is_gone "$(cat "$dir/a")"
+  within is_gone "$(cat "$dir/b")"
+  [[ ! -e $dir/c ]] || fail "the next suite began"
+}
+
 # A deadline that passes while the compiler works says nothing of the tests.
 test_a_suite_that_still_compiles_says_so() {
   make_tree
