@@ -209,6 +209,7 @@ class Lane final : public LaneView {
     if (closing_inboxes_ != 0 || !closed_inboxes_.empty()) release_closed_inboxes();
   }
   void release_closed_inboxes();
+  void make_room_to_close();
 
   Runtime& runtime_;
   const DeviceParts& parts_;

@@ -25,6 +25,7 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
     return fail(LCI_ERR_NO_MEMORY, "open port %u: no address space for %lu bytes", number, bytes);
   }
   if (free == inboxes_.size()) inboxes_.emplace_back();
+  make_room_to_close();
   demand(free) = {};
   demand(free).port = number;
   Inbox* opened = inbox.get();
@@ -39,6 +40,13 @@ int Lane::open_port(uint32_t number, const char* name, Part part, uint32_t messa
   }
   *index = free;
   return LCI_DONE;
+}
+
+/// Each inbox that there is can close without memory, and leave its ring.
+void Lane::make_room_to_close() {
+  const size_t all = closed_inboxes_.size() + inboxes_.size();
+  closed_inboxes_.reserve(all);
+  spare_rings_.reserve(spare_rings_.size() + all);
 }
 
 int Lane::close_port(uint32_t index) {
