@@ -330,6 +330,7 @@ struct UnexpectedSend {
   uint64_t argument;  ///< Packet handle, or the sender's context.
   /// For what a rendezvous becomes when it is matched: there is no way back then.
   std::unique_ptr<ReceiveContext> matched;
+  UnexpectedSend* next_refused = nullptr;  ///< See Receives::drop_refused().
   // A stored payload: here when it came inline, which saves an allocation.
   std::unique_ptr<std::byte[]> long_data;
   std::byte short_data[LCI_INLINE_MAX];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <functional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -392,16 +393,23 @@ void Receives::drop(std::unique_ptr<UnexpectedSend> send, bool by_owner) {
 void Receives::drop_refused(uint32_t number) {
   Engine* const engine = parts_.targets.engine(number);
   if (!engine) return;
-  std::vector<std::unique_ptr<UnexpectedSend>> refused;
-  engine->extract([&](uint64_t, void* value, Side side) {
+  UnexpectedSend* refused = nullptr;  // each leads to the next one: a list would need memory
+  int64_t count = 0;
+  auto refuse = [&](uint64_t, void* value, Side side) {
     if (side == Side::kReceive) return false;
     auto* const send = static_cast<UnexpectedSend*>(value);
     if (!engine->floors.refuse(send->rank, send->tag)) return false;
-    refused.emplace_back(send);
+    send->next_refused = std::exchange(refused, send);
+    ++count;
     return true;
-  });
-  parts_.shared.add(Metric::unexpected_stored, -static_cast<int64_t>(refused.size()));
-  for (auto& send : refused) drop(std::move(send), false);
+  };
+  engine->extract(std::ref(refuse));  // a copy would need some, too
+  parts_.shared.add(Metric::unexpected_stored, -count);
+  while (refused) {
+    std::unique_ptr<UnexpectedSend> send(refused);
+    refused = send->next_refused;
+    drop(std::move(send), false);
+  }
 }
 
 void Receives::receive_announced(MatchedAnnouncement matched) {
