@@ -66,6 +66,8 @@ class Victim {
     const HandleBytes handle = handle_of(region_.memory);
     std::memcpy(&key_, handle.data() + 24, sizeof key_);
     EXPECT_EQ(LCI_DONE, lci_context_id(context_, &context_id_));
+    // So it has credit. Whoever has none may wait for a rank that fills the port with messages that it never ends.
+    FUZZ_EXPECT(still_serves());
   }
   void step(Input& input) {
     act(input);

@@ -104,6 +104,16 @@ void touch_ends(Owner& owner, uint64_t id, uint64_t size) {
   FUZZ_EXPECT(says_something(beyond));
 }
 
+/// Whether the owner says that the region lies in its arena. Else it is an address of this very process, which is its
+/// own affair.
+bool is_in_arena(Owner& owner, const std::vector<uint8_t>& bytes) {
+  lci::MemoryHandle handle;
+  FUZZ_EXPECT(lci::decode(bytes.data(), bytes.size(), &handle) == LCI_DONE);
+  const uint64_t chunk = owner.memory().header().region_chunks[handle.index / lci::kRegionsPerChunk];
+  const auto* entries = reinterpret_cast<const lci::RegionEntry*>(owner.memory().at(chunk));
+  return entries[handle.index % lci::kRegionsPerChunk].kind == static_cast<uint32_t>(lci::RegionKind::kShared);
+}
+
 void run(Owner& owner, Input& input) {
   const bool registered = input.number<uint8_t>() % 2;
   const lci::MemoryHandle right = owner.handle(registered);
@@ -118,10 +128,9 @@ void run(Owner& owner, Input& input) {
   lci::Remote remote;
   FUZZ_EXPECT(owner.opener()->runtime->remotes().find(id, &remote));
   FUZZ_EXPECT(remote.rank == 1 && remote.size == size);
-  const std::byte *base = owner.memory().base(), *end = base + owner.memory().reserve();
-  // Else it is an address of this very process, which is its own affair.
-  if (size != 0 && remote.memory >= base && remote.memory < end) {
-    FUZZ_EXPECT(size <= static_cast<uint64_t>(end - remote.memory));
+  if (size != 0 && is_in_arena(owner, bytes)) {
+    const std::byte *base = owner.memory().base(), *end = base + owner.memory().reserve();
+    FUZZ_EXPECT(remote.memory >= base && remote.memory < end && size <= static_cast<uint64_t>(end - remote.memory));
     touch_ends(owner, id, size);
   }
   FUZZ_EXPECT(lci_remote_close(owner.opener(), id) == LCI_DONE);
