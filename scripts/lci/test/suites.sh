@@ -8,29 +8,29 @@
 # that need builds of their own come late: these are made meanwhile. A deadline is for what hangs, and leaves room for a machine that
 # is several times slower than ours.
 readonly SUITES='
-java               quick,test 1  1500  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
-readme             quick,test 1   300  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
-ffm                test       1   900  the bridge and a choice of the API once more, on the packed jars in a JDK of 22 or newer, if there is one
-races              test       1   300  requests, cancels, ends and deaths in every order, under jcstress
-bad-input          test       1   300  one clear line and a non-zero exit for each kind of bad input
+java               quick,test 1  2400  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
+readme             quick,test 1   600  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
+ffm                test       1  1500  the bridge and a choice of the API once more, on the packed jars in a JDK of 22 or newer, if there is one
+races              test       1   600  requests, cancels, ends and deaths in every order, under jcstress
+bad-input          test       1   600  one clear line and a non-zero exit for each kind of bad input
 oracle             test       1   900  k-mer histograms equal those of jellyfish
-oracle-collectives test       1   600  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
+oracle-collectives test       1   900  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
 kill               test       1   900  kill -9 of ranks: the others name the dead one and end, nothing is left
-kv-service         test       1   300  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
-kill-kmer          test       1   300  kill -9 of ranks of the k-mer job, also while they join, and of the launcher
-prometheus         test       1   300  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
-net-java           test       1   600  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
-mutations-jvm      test       1   900  each deliberate fault is noticed by the tests of the whole system as well
-slow-consumer      test       1   300  a slow consumer stops its sender, memory stays, nothing is lost
-format             quick,test 2   300  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
-tool               quick,test 2   600  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
-launcher           quick,test 2   300  exit codes, output, signals, nothing left behind, sweep
-native             quick,test 2  1500  the core: all native tests, rows of the specification among them
-package            test       2   900  a program over the installed library, in C and C++11; the documented environment
-fuzz               test       2   900  random input, a minute of it, for everything that the core reads from others
-native-asan        test       2  1500  the tests of suite native under address and undefined-behaviour sanitizer
-native-tsan        test       2  2400  the tests of suite native under thread sanitizer
-mutations          test       2  1500  each deliberate fault in the core is noticed by its test
+kv-service         test       1   600  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
+kill-kmer          test       1   600  kill -9 of ranks of the k-mer job, also while they join, and of the launcher
+prometheus         test       1   600  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
+net-java           test       1  1200  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
+mutations-jvm      test       1  1800  each deliberate fault is noticed by the tests of the whole system as well
+slow-consumer      test       1   600  a slow consumer stops its sender, memory stays, nothing is lost
+mutations          test       1  2400  each deliberate fault in the core is noticed by its test
+format             quick,test 2   600  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
+tool               quick,test 2   900  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
+launcher           quick,test 2   600  exit codes, output, signals, nothing left behind, sweep
+native             quick,test 2  2400  the core: all native tests, rows of the specification among them
+package            test       2  1500  a program over the installed library, in C and C++11; the documented environment
+fuzz               test       2  1800  random input, a minute of it, for everything that the core reads from others
+native-asan        test       2  2400  the tests of suite native under address and undefined-behaviour sanitizer
+native-tsan        test       2  3600  the tests of suite native under thread sanitizer
 net                test       -   240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
 bench              test       -   600  the measurements of ./lci bench work, in a tiny dose
 conformance        test       -    60  docs/internals/conformance.md is what the rows, the tests and this run say: the last suite
