@@ -211,7 +211,7 @@ void PacketPool::add_deque() {
   deque_count_.store(index + 1, std::memory_order_release);
 }
 
-/// Who takes packets one by one fills them one by one: the lines of the next come from the peer meanwhile.
+/// A caller that takes one packet fills it first: meanwhile the lines of the next one come from the peer.
 uint32_t PacketPool::get(uint32_t deque) {
   Deque& own = *deques_[deque];
   if (const TryLockGuard guard(own.lock); guard) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kInboxPort = 6;
 
-// What came before stays until the loop has read it. What comes then is discarded, and counted.
+// A message that was recorded stays until the loop has read it; those behind it are discarded, and counted.
 TEST(NoMemory, OfAnInboxThatCloses) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizers have their own malloc";
