@@ -43,9 +43,9 @@ test_tier() {
   source_hash > "$results.stamp"
   build_ahead "$tier"
   printf 'suite\tseconds\tof processors\n' > "$state/logs/times.tsv"
+  trap 'stop_running; exit 130' INT TERM
   test_row "$tier" 1 & rows+=($!)
   test_row "$tier" 2 & rows+=($!)
-  trap 'stop_running; exit 130' INT TERM
   wait "${rows[@]}" || true # what became of the suites is in $results
   test_row "$tier" -
   stop_running
