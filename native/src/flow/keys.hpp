@@ -64,16 +64,20 @@ struct InKey {
   bool told_open = false;    ///< The sender has had a grant of this generation.
   bool reopened = false;     ///< The sender is to learn that the port is open again.
   bool counted = false;      ///< Counts among the target's lease holders.
+  bool known = false;        ///< To its target.
   uint32_t generation = 0;   ///< Of the target when the lease was given.
   Credit goal;               ///< Size that the lease should have.
   Credit leased;             ///< At the sender, or on its way to or from it.
   uint32_t void_credit = 0;  ///< Messages that it may still claim by credit of earlier generations.
   Credit circulating;        ///< Everything taken from the target's capacity for this key: leased + stored + returned.
+  Credit lent;               ///< What of it was taken as a lease. The rest was admitted, and goes back to the target.
   Credit grant;              ///< Credit to be sent, waiting for ring space.
   bool grant_open = false;   ///< Send a grant even if empty: it says that the port is open.
   uint16_t refuse = 0;       ///< Refusal to be sent, waiting for ring space: a code,
-  uint32_t refuse_generation = 0;  ///< and of which generation of the target.
-  bool recall = false;             ///< Recall to be sent, waiting for ring space.
+  uint32_t refuse_generation = 0;                    ///< and of which generation of the target.
+  bool recall = false;                               ///< Recall to be sent, waiting for ring space.
+  uint32_t to_come = 0;                              ///< Messages that were admitted, and have not come;
+  std::atomic<uint32_t>* to_come_of_rank = nullptr;  ///< the same of all keys that its rank has here. Any thread.
   std::deque<Announcement> waiting;
   bool queued = false;  ///< In the link's list of control to send.
   InKey* next_queued = nullptr;

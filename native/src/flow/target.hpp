@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ class Target {
     capacity.give(credit, generation_of_credit);
     if (waiting_keys.load(std::memory_order_relaxed) != 0) wake_waiting();
   }
-  void add_key(InKey* key);
+  /// A key of @p rank.
+  void add_key(InKey* key, uint32_t rank);
   /// Each lease holder's fair part of what leases may take.
   Credit fair_share() const;
   /// Asks the other holders to give unused credit back. Any thread.
@@ -53,8 +55,15 @@ class Target {
   Capacity capacity;
 
  private:
+  struct ToCome {
+    explicit ToCome(uint32_t of) : rank(of) {}
+    const uint32_t rank;
+    std::atomic<uint32_t> messages{0};
+  };
+
   std::mutex mutex_;  // keys join once per (device, rank); walked on open, close, recall and shortage
   std::vector<InKey*> keys_;
+  std::deque<ToCome> to_come_;
 };
 
 }  // namespace lci

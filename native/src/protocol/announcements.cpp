@@ -131,10 +131,14 @@ bool Announcements::take_room(InKey& key, const Announcement& announcement, Cred
     return false;
   }
   const uint32_t messages = announcement.credited ? 0 : 1;
-  while (!target.capacity.admit(messages, announcement.size, key.generation, taken)) {
+  const Capacity::Leaves leaves = grants_.begin_admission(key, announcement);
+  while (!target.capacity.admit(leaves, messages, announcement.size, key.generation, taken)) {
     // Its sender cannot spend what it has, if that must not overtake this one.
     if (!key.link->shares_memory && announcement.size <= parts_.packets.max_eager()) grants_.recall_from(key);
-    if (key.is_waiting.exchange(true)) return false;
+    if (key.is_waiting.exchange(true)) {
+      if (announcement.rendezvous) Grants::end_admission(key);
+      return false;
+    }
     target.waiting_keys.fetch_add(1);
     target.recall_from_others(&key);
     // Once more, in case room came before it was known that we wait.
@@ -177,6 +181,7 @@ bool Announcements::deliver(InKey& key, const Announcement& announcement, uint32
 
 /// The announcement has found no memory; there may be some at the next pass.
 void Announcements::give_room_back(InKey& key, const Credit& taken) {
+  if (key.target->credited && key.waiting.front().rendezvous) Grants::end_admission(key);
   key.circulating.messages -= taken.messages;
   key.circulating.bytes -= taken.bytes;
   key.target->capacity.give(taken, key.generation);

@@ -2,6 +2,7 @@
 #include "protocol/grants.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "protocol/arrival_buffer.hpp"
 
@@ -18,7 +19,10 @@ InKey* Grants::in_key(Link& link, uint16_t number) {
     key->target = target;
     key->number = number;
     key->generation = target->generation.load(std::memory_order_acquire);
-    target->add_key(key);
+  }
+  if (!key->known) {  // there may have been no memory for it
+    key->target->add_key(key, link.rank);
+    key->known = true;
   }
   if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
     renew(*key);
@@ -33,8 +37,9 @@ void Grants::renew(InKey& key) {
   key.generation = key.target->generation.load(std::memory_order_acquire);
   key.told_open = key.counted = false;
   key.void_credit += std::min(key.leased.messages, UINT32_MAX - key.void_credit);
-  key.goal = key.leased = key.circulating = key.grant = {};
+  key.goal = key.leased = key.circulating = key.lent = key.grant = {};
   key.recall = false;
+  key.to_come_of_rank->fetch_sub(std::exchange(key.to_come, 0), std::memory_order_relaxed);
   for (Announcement& announcement : key.waiting) announcement.credited = false;
   take_returned(key);
   if (key.is_waiting.exchange(false)) key.target->waiting_keys.fetch_sub(1);
@@ -65,18 +70,18 @@ void Grants::grow_lease(InKey& key) {
   const uint32_t wanted = key.goal.messages == 0 ? parts_.attributes.initial_lease : key.goal.messages * 2;
   key.goal.messages = std::min(wanted, fair.messages);
   key.goal.bytes = std::min(uint64_t{key.goal.messages} * parts_.packets.max_eager(), fair.bytes);
-  Credit want;
-  if (key.goal.messages > key.circulating.messages) want.messages = key.goal.messages - key.circulating.messages;
-  if (key.goal.bytes > key.circulating.bytes) want.bytes = key.goal.bytes - key.circulating.bytes;
+  const Credit want = beyond(key.goal, key.lent);
   const Credit got = target.capacity.lease(want, key.generation);
   if (got.messages < want.messages) target.recall_from_others(&key);
   key.circulating.messages += got.messages;
   key.circulating.bytes += got.bytes;
+  key.lent.messages += got.messages;
+  key.lent.bytes += got.bytes;
   key.leased.messages += got.messages;
   key.leased.bytes += got.bytes;
   key.grant.messages += got.messages;
   key.grant.bytes += got.bytes;
-  if (!key.told_open || got.messages != 0 || got.bytes != 0) {
+  if (!key.told_open || !is_none(got)) {
     key.told_open = key.grant_open = true;
     queue_control(key);
   }
@@ -92,39 +97,44 @@ Credit Grants::take_returned(InKey& key) {
   return back;
 }
 
+Capacity::Leaves Grants::begin_admission(InKey& key, const Announcement& announcement) const {
+  if (!announcement.rendezvous) return Capacity::Leaves::kNothing;
+  ++key.to_come;
+  if (key.to_come_of_rank->fetch_add(1, std::memory_order_relaxed) != 0) return Capacity::Leaves::kAHalf;
+  return announcement.size <= parts_.packets.max_eager() ? Capacity::Leaves::kNothing : Capacity::Leaves::kAQuarter;
+}
+
+void Grants::end_admission(InKey& key) {
+  --key.to_come;
+  key.to_come_of_rank->fetch_sub(1, std::memory_order_relaxed);
+}
+
 void Grants::process_returned(InKey& key) {
   Credit back = take_returned(key);
-  if (back.messages == 0 && back.bytes == 0) return;
-  Credit excess;
-  if (key.circulating.messages > key.goal.messages) {
-    excess.messages = std::min(back.messages, key.circulating.messages - key.goal.messages);
-  }
-  if (key.circulating.bytes > key.goal.bytes)
-    excess.bytes = std::min(back.bytes, key.circulating.bytes - key.goal.bytes);
-  key.circulating.messages -= excess.messages;
-  key.circulating.bytes -= excess.bytes;
-  back.messages -= excess.messages;
-  back.bytes -= excess.bytes;
-  if (back.messages != 0 || back.bytes != 0) {
+  if (is_none(back)) return;
+  const Credit excess = least(back, beyond(key.circulating, goes_round(key)));
+  key.circulating = beyond(key.circulating, excess);
+  key.lent = least(key.lent, key.circulating);
+  back = beyond(back, excess);
+  if (!is_none(back)) {
     key.leased.messages += back.messages;
     key.leased.bytes += back.bytes;
     key.grant.messages += back.messages;
     key.grant.bytes += back.bytes;
     queue_control(key);
   }
-  if (excess.messages != 0 || excess.bytes != 0) key.target->give(excess, key.generation);
+  if (!is_none(excess)) key.target->give(excess, key.generation);
 }
 
 void Grants::set_thresholds(InKey& key) {
-  const bool eager = key.circulating.messages > key.goal.messages || key.circulating.bytes > key.goal.bytes ||
+  const bool eager = !is_none(beyond(key.circulating, goes_round(key))) ||
                      key.target->waiting_keys.load(std::memory_order_relaxed) != 0;
   key.return_threshold.store(eager ? 1 : std::max(1u, key.goal.messages / 4), std::memory_order_relaxed);
   key.byte_threshold.store(eager ? 1 : std::max<uint64_t>(1, key.goal.bytes / 4), std::memory_order_relaxed);
 }
 
 void Grants::recall_from(InKey& key) {
-  const Credit share = key.target->fair_share();
-  key.goal = {std::min(key.goal.messages, share.messages), std::min(key.goal.bytes, share.bytes)};
+  key.goal = least(key.goal, key.target->fair_share());
   if (key.leased.messages == 0 || key.link->failed) return;
   key.recall = true;
   queue_control(key);
@@ -137,18 +147,18 @@ void Grants::handle_return(Link& link, InKey& key, const MessageHeader& header) 
   }
   key.leased.messages -= header.size;
   key.leased.bytes -= header.arg;
-  key.circulating.messages -= header.size;
-  key.circulating.bytes -= header.arg;
+  const Credit back{header.size, header.arg};
+  key.circulating = beyond(key.circulating, back);
+  key.lent = beyond(key.lent, back);
   set_thresholds(key);
-  key.target->give({header.size, header.arg}, key.generation);
+  key.target->give(back, key.generation);
 }
 
 void Grants::end_lease(InKey& key, Credit back) {
   key.queued = false;
   key.grant = {};
   if (key.target->credited) {
-    key.leased = {};
-    key.goal = {};
+    key.leased = key.lent = key.goal = {};
     key.circulating.messages -= back.messages;
     key.circulating.bytes -= back.bytes;
     if (key.counted) key.target->holders.fetch_sub(1, std::memory_order_relaxed);

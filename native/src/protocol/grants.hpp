@@ -2,7 +2,8 @@
 // The receiver's half of flow control: what ports and engines of this rank promise to senders. [area X]
 //
 // A message is charged from its arrival until its user takes or releases it; then the charge goes round again to the
-// same sender, until the lease is to shrink. The sizes: a first announcement earns `initial_lease`, each further one
+// same sender, until the lease is to shrink. That of an announced message goes back to its port: the reserve never
+// becomes a lease. The sizes: a first announcement earns `initial_lease`, each further one
 // (the sender was out of credit) doubles the lease up to the fair share of the lease holders.
 #pragma once
 
@@ -23,10 +24,16 @@ class Grants final : public Protocol {
   /// False: more than was granted.
   static bool spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes);
   void grow_lease(InKey& key);
+  /// A message is to be admitted at a port with credit: it may count as to come, and room of such a one whose bytes
+  /// never come is lost until its sender is known to be dead. So the more of a rank are to come, the more its next one
+  /// leaves.
+  Capacity::Leaves begin_admission(InKey& key, const Announcement& announcement) const;
+  /// One that is to come has come, or will not.
+  static void end_admission(InKey& key);
   /// Credit that the user has given back goes to the sender again, but for the part that makes the lease too large.
   void process_returned(InKey& key);
   static void set_thresholds(InKey& key);
-  /// Others need credit: the sender keeps its fair share.
+  /// Others need credit: the sender gives back what it has not spent, and is granted its fair share at most.
   void recall_from(InKey& key);
   /// The lease of a sender that is gone, and @p back of it.
   static void end_lease(InKey& key, Credit back);
@@ -49,6 +56,8 @@ class Grants final : public Protocol {
   const WorkList& work() const { return work_; }
 
  private:
+  /// What comes back goes round again up to this; the rest is the target's.
+  static Credit goes_round(const InKey& key) { return least(key.goal, key.lent); }
   void queue_control(InKey& key);
 
   alignas(64) WorkList work_;

@@ -79,9 +79,14 @@ bool IncomingStreams::admit(InKey& key, const Announcement& announcement, uint32
   return true;
 }
 
-/// Others may have waited for its room.
-void IncomingStreams::end_uncredited(const ReceiveContext& context) {
+/// Others may have waited for its end, or for its room.
+void IncomingStreams::end_admitted(const ReceiveContext& context) {
   Link& link = *context.link;
+  InKey& from = *context.key;
+  if (context.charge_messages != 0 && from.generation == context.generation) {
+    Grants::end_admission(from);
+    if (from.to_come == 0 && !from.waiting.empty()) grants_.work().request(from);
+  }
   link.uncredited_bytes -= context.uncredited_bytes;
   if (context.uncredited_bytes == 0 || !std::exchange(link.uncredited_wait, false)) return;
   link.in_keys.for_each([this](InKey& key) {
@@ -182,7 +187,7 @@ bool IncomingStreams::flush_asks(Link& link) {
 void IncomingStreams::finish(uint64_t id, int code) {
   if (ReceiveContext& arrival = *contexts_.find(id); arrival.key) {
     end_arrival(arrival, code);  // if there is no memory for it, its last chunk comes again
-    return end_uncredited(*contexts_.remove(id));
+    return end_admitted(*contexts_.remove(id));
   }
   const auto context = contexts_.remove(id);
   const uint32_t rank = context->link->rank;

@@ -70,7 +70,7 @@ class IncomingStreams final : public Protocol {
   bool ask(Link& link, const ReceiveContext& get);
   void finish(uint64_t id, int code);
   void end_arrival(const ReceiveContext& context, int code);
-  void end_uncredited(const ReceiveContext& context);
+  void end_admitted(const ReceiveContext& context);
 
   Grants& grants_;
   Replies& replies_;

@@ -15,8 +15,6 @@ using lci::MessageKind;
 using lci_fuzz::Input;
 
 constexpr uint32_t kQueuePort = 7, kHandlerPort = 8, kUnopenedPort = 9;
-/// Nothing is sent there by the peer, which may fill the room of any other with messages that it never ends.
-constexpr uint32_t kOwnPort = 10;
 constexpr uint32_t kLong = 100000;
 /// Ids of the first operations under way, as they travel: generation and index.
 constexpr uint64_t kFirst = uint64_t{1} << 32, kSecond = kFirst | 1, kReused = uint64_t{2} << 32;
@@ -36,7 +34,6 @@ MessageHeader header_of(Input& input, uint32_t packet, uint32_t max_eager) {
                                          lci::kFlagCredited | lci::kFlagUncredited, lci::kFlagAsks, lci::kFlagReply});
   header.target = choose<uint16_t>(
       input, {kQueuePort, kHandlerPort, kUnopenedPort, lci::kEngineTarget, lci::kEngineTarget + 1u, 0});
-  if (header.target == kOwnPort) header.target = kUnopenedPort;
   header.size =
       choose<uint32_t>(input, {0, 1, 8, 33, LCI_INLINE_MAX, LCI_INLINE_MAX + 1, max_eager, max_eager + 1, kLong});
   header.aux = choose<uint32_t>(input, {0, 1, 2, LCI_ERR_PORT_CLOSED, LCI_ERR_PORT_MISMATCH, LCI_ERR_MEMORY_CLOSED});
@@ -64,9 +61,7 @@ class Victim {
         remote_(open_remote(job_.runtime(0), 1, handle_of(theirs_.memory))) {
     lci_comp* handler = nullptr;
     EXPECT_EQ(LCI_DONE, lci_handler_create(job_.runtime(0), look, &sum_, &handler));
-    for (const uint32_t port : {kQueuePort, kOwnPort}) {
-      EXPECT_EQ(LCI_DONE, lci_port_open(job_.runtime(0), port, "", queue_, 16, 1 << 20));
-    }
+    EXPECT_EQ(LCI_DONE, lci_port_open(job_.runtime(0), kQueuePort, "", queue_, 16, 1 << 20));
     EXPECT_EQ(LCI_DONE, lci_port_open(job_.runtime(0), kHandlerPort, "", handler, 0, 0));
     const HandleBytes handle = handle_of(region_.memory);
     std::memcpy(&key_, handle.data() + 24, sizeof key_);
@@ -79,13 +74,13 @@ class Victim {
     take();
   }
   bool failed() { return job_.counter(0, "peers_failed") != 0; }
-  /// Itself, at least.
+  /// Itself, at least, on the port that the peer sends to.
   bool still_serves() {
     constexpr uint64_t kMarker = 0xFEED'BEEF'0000'1111ull;
     int posted = LCI_RETRY;
     served_ = false;
     for (int i = 0; i < 10000 && !served_; ++i) {
-      if (posted != LCI_DONE) posted = lci_post_am(device_, 0, kOwnPort, kMarker, nullptr, 0, nullptr, 0);
+      if (posted != LCI_DONE) posted = lci_post_am(device_, 0, kQueuePort, kMarker, nullptr, 0, nullptr, 0);
       lci_progress(device_);
       take(kMarker);
     }

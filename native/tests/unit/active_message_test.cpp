@@ -186,6 +186,25 @@ TEST(FlowControl, IdleLeaseHoldersDoNotLockANewcomerOut) {
   job.check_ledgers();
 }
 
+// What an idle holder of credit gives back others may use: they fill the port.
+// Mutation: lease_never_recalled.
+// Proves: X3
+TEST(FlowControl, IdleCreditGoesToWhoNeedsIt) {
+  Job job(3);
+  lci_comp* queue = make_queue(job.runtime(0));
+  ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(0), kPort, "", queue, 16, 1 << 20));
+  ASSERT_EQ(LCI_DONE, post_until_taken(job, 1, 0, 1, {1, 2, 3}));
+  lci_status status{};
+  ASSERT_TRUE(pop_soon(job, queue, &status));
+  lci_buffer_free(status.buffer);
+  job.settle();
+  for (int refused = 0; refused < 2000; ++refused) {
+    if (lci_post_am(job.device(2), 0, kPort, 2, &refused, sizeof refused, nullptr, 0) == LCI_DONE) refused = 0;
+    job.progress();
+  }
+  EXPECT_EQ(16u, lci_queue_length(queue));
+}
+
 constexpr uint64_t kFlood = kSanitized ? 500'000 : 10'000'000;
 
 // Flood of targets that store nothing, a handler and a counter: there is no credit traffic. [X5]
