@@ -60,7 +60,9 @@ class Reserve : public ::testing::Test {
 };
 
 // One holds all that leases may take, and two had their messages admitted to the reserve; none of them answers a
-// recall. Mutation: reserve_becomes_lease.
+// recall.
+// Mutation: reserve_becomes_lease.
+// Proves: X3
 TEST_F(Reserve, NeverBecomesALease) {
   Job job(5);
   open(job, 16);
@@ -70,6 +72,7 @@ TEST_F(Reserve, NeverBecomesALease) {
 }
 
 // Mutation: further_messages_leave_nothing.
+// Proves: X3 X8
 TEST_F(Reserve, IsNotForOneThatStandsStillWithLongMessages) {
   Job job(3);
   open(job, 64);
@@ -133,6 +136,7 @@ TEST_F(Reserve, IsLeftLessOfByWhatHasCome) {
 
 // The peer announces one message after the other, as soon as there is room, and sends none of them.
 // Mutation: long_messages_leave_nothing.
+// Proves: X8
 TEST_F(Reserve, IsNotForAHostilePeer) {
   for (const uint32_t room : {2u, 3u, 8u, 16u, 64u}) {
     for (const uint32_t size : {8u, 100'000u}) {
