@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port or a matching engine may store: messages and bytes, of which leases take all but a reserve. The reserve
-// is for announced messages, so that idle lease holders can never lock a newcomer out, nor can one peer that announces
-// what never comes: long messages, and several of one sender, leave a part of the reserve. [X2, X3, X8]
+// What a port or a matching engine may store, in messages and bytes. Room is lent to senders as credit, or taken by
+// announced messages: while these are still to come, and then while they are stored. What is stored the port's own user
+// frees; what is lent or to come waits for senders, who may stand still. So leases leave a reserve, and what is to come
+// leaves a packet: neither idle lease holders nor messages that never come lock a newcomer out. [X2, X3, X8]
 // Any thread may call; a short try-lock, taken per lease, not per message. Each opening is a generation: who has not
 // heard of it yet gets nothing of the new one, and what he gives back of the old one is void.
 #pragma once
@@ -18,6 +19,9 @@ struct Credit {
   uint32_t messages = 0;
   uint64_t bytes = 0;
 };
+constexpr Credit operator+(const Credit& a, const Credit& b) {
+  return {a.messages + b.messages, a.bytes + b.bytes};
+}
 constexpr Credit least(const Credit& a, const Credit& b) {
   return {std::min(a.messages, b.messages), std::min(a.bytes, b.bytes)};
 }
@@ -31,8 +35,13 @@ constexpr bool is_none(const Credit& credit) {
 
 class Capacity {
  public:
-  /// What an announced message leaves of the reserve.
-  enum class Leaves { kNothing, kAQuarter, kAHalf };
+  /// Where the bytes of an announced message are.
+  enum class Coming {
+    kHere,
+    kShort,    ///< To come, a packet at most: the first of a sender who shares no memory.
+    kLong,     ///< To come.
+    kFurther,  ///< To come, of a sender of whom another one is.
+  };
 
   void reset(uint32_t messages, uint64_t bytes, uint32_t generation) {
     std::lock_guard<TryLock> guard(lock_);
@@ -40,6 +49,7 @@ class Capacity {
     total_ = {messages, bytes};
     free_ = total_;
     reserve_ = {std::max(std::min(2u, messages), messages / 8), std::max<uint64_t>(1, bytes / 2)};
+    lent_ = to_come_ = {};
   }
   Credit total() const {
     std::lock_guard<TryLock> guard(lock_);
@@ -56,31 +66,42 @@ class Capacity {
     std::lock_guard<TryLock> guard(lock_);
     if (is_past(generation)) return {};
     const Credit taken = least(want, beyond(free_, reserve_));
-    free_.messages -= taken.messages;
-    free_.bytes -= taken.bytes;
+    free_ = beyond(free_, taken);
+    lent_ = lent_ + taken;
     return taken;
   }
-  /// Takes room for @p messages (0 or 1) announced messages of @p bytes; one above the reserve is granted when nothing
-  /// else announced is stored, unless it leaves a half. [X8]
+  /// Takes room for one announced message, or for none but its bytes. One that is longer than what it finds is granted
+  /// when nothing else announced is stored. [X8]
+  /// @param packet what a short message has at most
   /// @return false, or true and what was taken in @p taken.
-  bool admit(Leaves leaves, uint32_t messages, uint64_t bytes, uint32_t generation, Credit* taken) {
+  bool admit(Coming coming, Credit wanted, uint64_t packet, uint32_t generation, Credit* taken) {
     std::lock_guard<TryLock> guard(lock_);
-    if (is_past(generation)) return false;
-    const Credit left = left_by(leaves);
-    if (messages != 0 && free_.messages < messages + left.messages) return false;
-    const uint64_t needed = leaves == Leaves::kAHalf ? bytes : std::min(bytes, reserve_.bytes - left.bytes);
-    if (free_.bytes < left.bytes + needed) return false;
-    const uint64_t take = std::min(bytes, free_.bytes - left.bytes);
-    free_.messages -= messages;
-    free_.bytes -= take;
-    *taken = {messages, take};
+    if (is_past(generation) || free_.messages < wanted.messages) return false;
+    Credit most = free_;
+    uint64_t needed = std::min(wanted.bytes, reserve_.bytes);
+    if (coming == Coming::kLong || coming == Coming::kFurther) {
+      const Credit kept = kept_for_short(packet);
+      most = least(free_, may_come(coming, kept));
+      const bool alone = to_come_.bytes == 0;
+      needed = alone ? std::min(wanted.bytes, reserve_.bytes - kept.bytes) : wanted.bytes;
+    }
+    if (most.messages < wanted.messages || most.bytes < needed) return false;
+    *taken = {wanted.messages, std::min(wanted.bytes, most.bytes)};
+    free_ = beyond(free_, *taken);
+    if (coming != Coming::kHere) to_come_ = to_come_ + *taken;
     return true;
   }
-  void give(Credit credit, uint32_t generation) {
+  /// What was taken for a message that was to come, which has come or will not.
+  void came(Credit taken, uint32_t generation) {
+    std::lock_guard<TryLock> guard(lock_);
+    if (!is_past(generation)) to_come_ = beyond(to_come_, taken);
+  }
+  /// @param lent what of it was lent
+  void give(Credit credit, Credit lent, uint32_t generation) {
     std::lock_guard<TryLock> guard(lock_);
     if (is_past(generation)) return;
-    free_.messages += credit.messages;
-    free_.bytes += credit.bytes;
+    free_ = free_ + credit;
+    lent_ = beyond(lent_, lent);
   }
   Credit free() const {
     std::lock_guard<TryLock> guard(lock_);
@@ -89,16 +110,22 @@ class Capacity {
 
  private:
   bool is_past(uint32_t generation) const { return generation != generation_; }
-  /// Of a port of one message nothing can be left.
-  Credit left_by(Leaves leaves) const {
-    if (leaves == Leaves::kNothing) return {};
-    const uint32_t part = leaves == Leaves::kAQuarter ? 4 : 2;
-    return {std::min(reserve_.messages - 1, std::max(1u, reserve_.messages / part)), reserve_.bytes / part};
+  /// Of a port of one message nothing can be kept.
+  Credit kept_for_short(uint64_t packet) const {
+    return {std::min(1u, reserve_.messages - 1), std::min(packet, reserve_.bytes / 2)};
+  }
+  /// So much more. Further ones of a sender leave a part of the reserve to others.
+  Credit may_come(Coming coming, const Credit& kept) const {
+    Credit left = kept;
+    if (coming == Coming::kFurther) left = left + Credit{reserve_.messages / 2, reserve_.bytes / 2};
+    return beyond(total_, lent_ + to_come_ + left);
   }
 
   mutable TryLock lock_;
   uint32_t generation_ = 0;
   Credit total_, free_, reserve_;
+  Credit lent_;     ///< Of `total_`, to senders: what they have, and what is stored of that.
+  Credit to_come_;  ///< Of `total_`.
 };
 
 }  // namespace lci

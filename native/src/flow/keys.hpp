@@ -64,7 +64,6 @@ struct InKey {
   bool told_open = false;    ///< The sender has had a grant of this generation.
   bool reopened = false;     ///< The sender is to learn that the port is open again.
   bool counted = false;      ///< Counts among the target's lease holders.
-  bool known = false;        ///< To its target.
   uint32_t generation = 0;   ///< Of the target when the lease was given.
   Credit goal;               ///< Size that the lease should have.
   Credit leased;             ///< At the sender, or on its way to or from it.
@@ -74,10 +73,9 @@ struct InKey {
   Credit grant;              ///< Credit to be sent, waiting for ring space.
   bool grant_open = false;   ///< Send a grant even if empty: it says that the port is open.
   uint16_t refuse = 0;       ///< Refusal to be sent, waiting for ring space: a code,
-  uint32_t refuse_generation = 0;                    ///< and of which generation of the target.
-  bool recall = false;                               ///< Recall to be sent, waiting for ring space.
-  uint32_t to_come = 0;                              ///< Messages that were admitted, and have not come;
-  std::atomic<uint32_t>* to_come_of_rank = nullptr;  ///< the same of all keys that its rank has here. Any thread.
+  uint32_t refuse_generation = 0;  ///< and of which generation of the target.
+  bool recall = false;             ///< Recall to be sent, waiting for ring space.
+  uint32_t to_come = 0;            ///< Messages that were admitted, and have not come.
   std::deque<Announcement> waiting;
   bool queued = false;  ///< In the link's list of control to send.
   InKey* next_queued = nullptr;

@@ -14,13 +14,9 @@ uint32_t hash_name(const std::string& name) {
   return hash != 0 ? hash : 1;
 }
 
-void Target::add_key(InKey* key, uint32_t rank) {
+void Target::add_key(InKey* key) {
   std::lock_guard<std::mutex> guard(mutex_);
-  const auto known =
-      std::find_if(to_come_.begin(), to_come_.end(), [&](const ToCome& each) { return each.rank == rank; });
-  ToCome& of_rank = known != to_come_.end() ? *known : to_come_.emplace_back(rank);
   keys_.push_back(key);
-  key->to_come_of_rank = &of_rank.messages;
 }
 
 void Target::wake_waiting() {

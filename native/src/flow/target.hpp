@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -28,13 +27,17 @@ class Target {
   void wake_waiting();
   /// The port opened or closed: every key is looked at. Any thread.
   void wake_all();
-  /// Credit of @p generation that no key holds any more. Any thread.
-  void give(Credit credit, uint32_t generation_of_credit) {
-    capacity.give(credit, generation_of_credit);
+  /// Credit of a generation that no key holds any more, and what of it was lent. Any thread.
+  void give(Credit credit, Credit lent, uint32_t generation_of_credit) {
+    capacity.give(credit, lent, generation_of_credit);
     if (waiting_keys.load(std::memory_order_relaxed) != 0) wake_waiting();
   }
-  /// A key of @p rank.
-  void add_key(InKey* key, uint32_t rank);
+  /// What was taken for a message that was to come, and is no more. Any thread.
+  void came(Credit taken, uint32_t generation_of_credit) {
+    capacity.came(taken, generation_of_credit);
+    if (waiting_keys.load(std::memory_order_relaxed) != 0) wake_waiting();
+  }
+  void add_key(InKey* key);
   /// Each lease holder's fair part of what leases may take.
   Credit fair_share() const;
   /// Asks the other holders to give unused credit back. Any thread.
@@ -55,15 +58,8 @@ class Target {
   Capacity capacity;
 
  private:
-  struct ToCome {
-    explicit ToCome(uint32_t of) : rank(of) {}
-    const uint32_t rank;
-    std::atomic<uint32_t> messages{0};
-  };
-
   std::mutex mutex_;  // keys join once per (device, rank); walked on open, close, recall and shortage
   std::vector<InKey*> keys_;
-  std::deque<ToCome> to_come_;
 };
 
 }  // namespace lci

@@ -80,9 +80,8 @@ void Announcements::look_at(InKey& key) {
   if (key.recall_wanted.exchange(false, std::memory_order_acq_rel)) grants_.recall_from(key);
   if (key.link->failed) {
     const Credit rest = Grants::take_returned(key);
-    key.circulating.messages -= rest.messages;
-    key.circulating.bytes -= rest.bytes;
-    if (rest.messages != 0 || rest.bytes != 0) key.target->give(rest, key.generation);
+    key.circulating = beyond(key.circulating, rest);
+    if (!is_none(rest)) key.target->give(rest, {}, key.generation);
   } else {
     grants_.process_returned(key);
   }
@@ -122,6 +121,13 @@ void Announcements::admit_to_port(InKey& key) {
   grants_.set_thresholds(key);
 }
 
+Capacity::Coming Announcements::coming(const InKey& key, const Announcement& announcement) const {
+  if (!announcement.rendezvous) return Capacity::Coming::kHere;
+  if (key.to_come != 0) return Capacity::Coming::kFurther;
+  const bool is_short = announcement.size <= parts_.packets.max_eager();
+  return is_short && !key.link->shares_memory ? Capacity::Coming::kShort : Capacity::Coming::kLong;
+}
+
 /// False: there is none, and the key is looked at again when there is.
 bool Announcements::take_room(InKey& key, const Announcement& announcement, Credit* taken) {
   Target& target = *key.target;
@@ -130,21 +136,17 @@ bool Announcements::take_room(InKey& key, const Announcement& announcement, Cred
     key.link->uncredited_wait = true;
     return false;
   }
-  const uint32_t messages = announcement.credited ? 0 : 1;
-  const Capacity::Leaves leaves = grants_.begin_admission(key, announcement);
-  while (!target.capacity.admit(leaves, messages, announcement.size, key.generation, taken)) {
+  const Credit wanted{announcement.credited ? 0u : 1u, announcement.size};
+  const uint32_t packet = parts_.packets.max_eager();
+  while (!target.capacity.admit(coming(key, announcement), wanted, packet, key.generation, taken)) {
     // Its sender cannot spend what it has, if that must not overtake this one.
-    if (!key.link->shares_memory && announcement.size <= parts_.packets.max_eager()) grants_.recall_from(key);
-    if (key.is_waiting.exchange(true)) {
-      if (announcement.rendezvous) Grants::end_admission(key);
-      return false;
-    }
+    if (!key.link->shares_memory && announcement.size <= packet) grants_.recall_from(key);
+    if (key.is_waiting.exchange(true)) return false;
     target.waiting_keys.fetch_add(1);
     target.recall_from_others(&key);
     // Once more, in case room came before it was known that we wait.
   }
-  key.circulating.messages += taken->messages;
-  key.circulating.bytes += taken->bytes;
+  key.circulating = key.circulating + *taken;
   return true;
 }
 
@@ -152,7 +154,7 @@ bool Announcements::take_room(InKey& key, const Announcement& announcement, Cred
 bool Announcements::admit_first(InKey& key, const Credit& taken) {
   const Announcement announcement = key.waiting.front();
   const uint32_t charge = key.target->credited ? 1 : 0;
-  const bool admitted = announcement.rendezvous ? streams_.admit(key, announcement, charge, taken.bytes)
+  const bool admitted = announcement.rendezvous ? streams_.admit(key, announcement, charge, taken)
                                                 : deliver(key, announcement, charge, taken.bytes);
   if (!admitted) return false;
   if (announcement.counted) key.unanswered.fetch_sub(1, std::memory_order_relaxed);
@@ -181,10 +183,9 @@ bool Announcements::deliver(InKey& key, const Announcement& announcement, uint32
 
 /// The announcement has found no memory; there may be some at the next pass.
 void Announcements::give_room_back(InKey& key, const Credit& taken) {
-  if (key.target->credited && key.waiting.front().rendezvous) Grants::end_admission(key);
-  key.circulating.messages -= taken.messages;
-  key.circulating.bytes -= taken.bytes;
-  key.target->capacity.give(taken, key.generation);
+  key.circulating = beyond(key.circulating, taken);
+  if (key.waiting.front().rendezvous) key.target->capacity.came(taken, key.generation);
+  key.target->capacity.give(taken, {}, key.generation);
   grants_.work().request(key);
 }
 

@@ -31,6 +31,7 @@ class Announcements final : public Protocol {
   void look_at(InKey& key);
   void admit(InKey& key);
   void admit_to_port(InKey& key);
+  Capacity::Coming coming(const InKey& key, const Announcement& announcement) const;
   bool take_room(InKey& key, const Announcement& announcement, Credit* taken);
   bool admit_first(InKey& key, const Credit& taken);
   bool deliver(InKey& key, const Announcement& announcement, uint32_t charge, uint64_t charge_bytes);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "completion/completion.hpp"
+#include "flow/capacity.hpp"
 #include "lci/lci.h"
 #include "matching/matching_engine.hpp"
 #include "protocol/lane_view.hpp"
@@ -261,6 +262,7 @@ struct ReceiveContext {
   uint64_t received = 0;
   uint32_t charge_messages = 0;
   uint64_t charge_bytes = 0;
+  Credit taken;                   ///< When it was admitted: room of a message that is to come.
   uint64_t uncredited_bytes = 0;  ///< Its part of Link::uncredited_bytes.
   uint32_t generation = 0;        ///< Of the port when admitted.
   uint64_t tag = 0;

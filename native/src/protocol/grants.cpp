@@ -19,10 +19,7 @@ InKey* Grants::in_key(Link& link, uint16_t number) {
     key->target = target;
     key->number = number;
     key->generation = target->generation.load(std::memory_order_acquire);
-  }
-  if (!key->known) {  // there may have been no memory for it
-    key->target->add_key(key, link.rank);
-    key->known = true;
+    target->add_key(key);
   }
   if (key->generation != key->target->generation.load(std::memory_order_acquire)) {
     renew(*key);
@@ -39,7 +36,7 @@ void Grants::renew(InKey& key) {
   key.void_credit += std::min(key.leased.messages, UINT32_MAX - key.void_credit);
   key.goal = key.leased = key.circulating = key.lent = key.grant = {};
   key.recall = false;
-  key.to_come_of_rank->fetch_sub(std::exchange(key.to_come, 0), std::memory_order_relaxed);
+  key.to_come = 0;
   for (Announcement& announcement : key.waiting) announcement.credited = false;
   take_returned(key);
   if (key.is_waiting.exchange(false)) key.target->waiting_keys.fetch_sub(1);
@@ -72,15 +69,13 @@ void Grants::grow_lease(InKey& key) {
   key.goal.bytes = std::min(uint64_t{key.goal.messages} * parts_.packets.max_eager(), fair.bytes);
   const Credit want = beyond(key.goal, key.lent);
   const Credit got = target.capacity.lease(want, key.generation);
-  if (got.messages < want.messages) target.recall_from_others(&key);
-  key.circulating.messages += got.messages;
-  key.circulating.bytes += got.bytes;
-  key.lent.messages += got.messages;
-  key.lent.bytes += got.bytes;
-  key.leased.messages += got.messages;
-  key.leased.bytes += got.bytes;
-  key.grant.messages += got.messages;
-  key.grant.bytes += got.bytes;
+  // What was admitted of it takes room only for now.
+  const uint32_t admitted = key.circulating.messages - key.lent.messages;
+  if (got.messages + admitted < want.messages) target.recall_from_others(&key);
+  key.circulating = key.circulating + got;
+  key.lent = key.lent + got;
+  key.leased = key.leased + got;
+  key.grant = key.grant + got;
   if (!key.told_open || !is_none(got)) {
     key.told_open = key.grant_open = true;
     queue_control(key);
@@ -97,33 +92,20 @@ Credit Grants::take_returned(InKey& key) {
   return back;
 }
 
-Capacity::Leaves Grants::begin_admission(InKey& key, const Announcement& announcement) const {
-  if (!announcement.rendezvous) return Capacity::Leaves::kNothing;
-  ++key.to_come;
-  if (key.to_come_of_rank->fetch_add(1, std::memory_order_relaxed) != 0) return Capacity::Leaves::kAHalf;
-  return announcement.size <= parts_.packets.max_eager() ? Capacity::Leaves::kNothing : Capacity::Leaves::kAQuarter;
-}
-
-void Grants::end_admission(InKey& key) {
-  --key.to_come;
-  key.to_come_of_rank->fetch_sub(1, std::memory_order_relaxed);
-}
-
 void Grants::process_returned(InKey& key) {
   Credit back = take_returned(key);
   if (is_none(back)) return;
   const Credit excess = least(back, beyond(key.circulating, goes_round(key)));
   key.circulating = beyond(key.circulating, excess);
-  key.lent = least(key.lent, key.circulating);
+  const Credit of_lease = beyond(key.lent, key.circulating);
+  key.lent = beyond(key.lent, of_lease);
   back = beyond(back, excess);
   if (!is_none(back)) {
-    key.leased.messages += back.messages;
-    key.leased.bytes += back.bytes;
-    key.grant.messages += back.messages;
-    key.grant.bytes += back.bytes;
+    key.leased = key.leased + back;
+    key.grant = key.grant + back;
     queue_control(key);
   }
-  if (!is_none(excess)) key.target->give(excess, key.generation);
+  if (!is_none(excess)) key.target->give(excess, of_lease, key.generation);
 }
 
 void Grants::set_thresholds(InKey& key) {
@@ -145,25 +127,23 @@ void Grants::handle_return(Link& link, InKey& key, const MessageHeader& header) 
   if (header.size > key.leased.messages || header.arg > key.leased.bytes) {
     return protocol_error(link, "more credit back than was granted", header);
   }
-  key.leased.messages -= header.size;
-  key.leased.bytes -= header.arg;
   const Credit back{header.size, header.arg};
+  key.leased = beyond(key.leased, back);
   key.circulating = beyond(key.circulating, back);
   key.lent = beyond(key.lent, back);
   set_thresholds(key);
-  key.target->give(back, key.generation);
+  key.target->give(back, back, key.generation);
 }
 
 void Grants::end_lease(InKey& key, Credit back) {
   key.queued = false;
   key.grant = {};
   if (key.target->credited) {
-    key.leased = key.lent = key.goal = {};
-    key.circulating.messages -= back.messages;
-    key.circulating.bytes -= back.bytes;
+    key.leased = key.goal = {};
+    key.circulating = beyond(key.circulating, back);
     if (key.counted) key.target->holders.fetch_sub(1, std::memory_order_relaxed);
     key.counted = false;
-    key.target->give(back, key.generation);
+    key.target->give(back, std::exchange(key.lent, {}), key.generation);
   }
   set_thresholds(key);
 }

@@ -24,12 +24,6 @@ class Grants final : public Protocol {
   /// False: more than was granted.
   static bool spend_lease(InKey& key, const MessageHeader& header, uint32_t bytes);
   void grow_lease(InKey& key);
-  /// A message is to be admitted at a port with credit: it may count as to come, and room of such a one whose bytes
-  /// never come is lost until its sender is known to be dead. So the more of a rank are to come, the more its next one
-  /// leaves.
-  Capacity::Leaves begin_admission(InKey& key, const Announcement& announcement) const;
-  /// One that is to come has come, or will not.
-  static void end_admission(InKey& key);
   /// Credit that the user has given back goes to the sender again, but for the part that makes the lease too large.
   void process_returned(InKey& key);
   static void set_thresholds(InKey& key);

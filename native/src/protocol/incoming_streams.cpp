@@ -56,7 +56,8 @@ bool IncomingStreams::has_uncredited_room(const Link& link, uint32_t size) {
 }
 
 bool IncomingStreams::admit(InKey& key, const Announcement& announcement, uint32_t charge_messages,
-                            uint64_t charge_bytes) {
+                            const Credit& taken) {
+  if (key.link->failed) return false;  // what it has announced is about to be dropped
   std::unique_ptr<ReceiveContext> context;
   if (!unless_no_memory([&] { context = prepare(*key.link); })) return false;
   ArrivalBuffer* buffer =
@@ -68,29 +69,31 @@ bool IncomingStreams::admit(InKey& key, const Announcement& announcement, uint32
   context->capacity = announcement.size;
   context->size = announcement.size;
   context->charge_messages = charge_messages;
-  context->charge_bytes = charge_bytes;
+  context->charge_bytes = taken.bytes;
+  context->taken = taken;
   context->generation = key.generation;
   context->tag = announcement.tag;
   context->request = announcement.match;
   context->sender = announcement.argument;
   if (!key.target->credited) context->uncredited_bytes = uncredited_cost(announcement.size);
   key.link->uncredited_bytes += context->uncredited_bytes;
+  ++key.to_come;
   add(std::move(context));
   return true;
 }
 
-/// Others may have waited for its end, or for its room.
+/// Others may have waited for its end or its room.
 void IncomingStreams::end_admitted(const ReceiveContext& context) {
   Link& link = *context.link;
-  InKey& from = *context.key;
-  if (context.charge_messages != 0 && from.generation == context.generation) {
-    Grants::end_admission(from);
-    if (from.to_come == 0 && !from.waiting.empty()) grants_.work().request(from);
+  InKey& key = *context.key;
+  if (key.generation == context.generation) {
+    --key.to_come;
+    key.target->came(context.taken, context.generation);
   }
   link.uncredited_bytes -= context.uncredited_bytes;
   if (context.uncredited_bytes == 0 || !std::exchange(link.uncredited_wait, false)) return;
-  link.in_keys.for_each([this](InKey& key) {
-    if (!key.waiting.empty()) grants_.work().request(key);
+  link.in_keys.for_each([this](InKey& other) {
+    if (!other.waiting.empty()) grants_.work().request(other);
   });
 }
 

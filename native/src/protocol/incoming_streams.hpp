@@ -24,7 +24,7 @@ class IncomingStreams final : public Protocol {
   /// Whether memory may be taken for one that came without credit.
   static bool has_uncredited_room(const Link& link, uint32_t size);
   /// One for a port, which has taken its charge. False: the system has no memory for it now.
-  bool admit(InKey& key, const Announcement& announcement, uint32_t charge_messages, uint64_t charge_bytes);
+  bool admit(InKey& key, const Announcement& announcement, uint32_t charge_messages, const Credit& taken);
   /// Tells senders that there is a place for them. False: there is no room for all.
   bool flush_ready(Link& link, bool* moved);
   /// The caller gives the packet back. What finds no memory throws, and has changed nothing that counts twice.

@@ -19,43 +19,65 @@ TEST(Capacity, LeasesLeaveTheReserve) {
   EXPECT_EQ(500u, leased.bytes);
   EXPECT_EQ(0u, capacity.lease({1, 1}, 1).messages);
   Credit taken;
-  ASSERT_TRUE(capacity.admit(Capacity::Leaves::kNothing, 1, 400, 1, &taken)) << "the reserve is for what is announced";
+  ASSERT_TRUE(capacity.admit(Capacity::Coming::kHere, {1, 400}, 100, 1, &taken))
+      << "the reserve is for what is announced";
   EXPECT_EQ(1u, taken.messages);
   EXPECT_EQ(400u, taken.bytes);
-  capacity.give(taken, 1);
-  capacity.give(leased, 1);
+  capacity.give(taken, {}, 1);
+  capacity.give(leased, leased, 1);
   EXPECT_EQ(16u, capacity.free().messages);
   EXPECT_EQ(1000u, capacity.free().bytes);
 }
 
-// Rooms of 16 and 64 messages: of 2 and 8 in reserve a long message leaves 1 and 2, a further one 1 and 4.
-TEST(Capacity, WhatIsToComeLeavesPartOfTheReserve) {
-  for (const auto& [messages, left, left_by_further] : {std::array{16u, 1u, 1u}, {64u, 2u, 4u}, {1u, 0u, 0u}}) {
+constexpr uint64_t kPacket = 100;
+
+// A lease takes all that it may. Of 16 and 64 messages 2 and 8 are in reserve: what is to come leaves one of them, and
+// further ones of a sender a half more.
+TEST(Capacity, WhatIsToComeLeavesAMessage) {
+  for (const auto& [messages, left, left_by_further] :
+       {std::array{16u, 1u, 2u}, {64u, 1u, 5u}, {2u, 1u, 2u}, {1u, 0u, 0u}}) {
     Capacity capacity;
     Credit taken;
-    for (const auto& [leaves, expected] :
-         {std::pair{Capacity::Leaves::kAQuarter, left}, std::pair{Capacity::Leaves::kAHalf, left_by_further},
-          std::pair{Capacity::Leaves::kNothing, 0u}}) {
+    for (const auto& [coming, expected] :
+         {std::pair{Capacity::Coming::kLong, left}, std::pair{Capacity::Coming::kFurther, left_by_further},
+          std::pair{Capacity::Coming::kShort, 0u}, std::pair{Capacity::Coming::kHere, 0u}}) {
       capacity.reset(messages, 1000, 1);
-      while (capacity.admit(leaves, 1, 1, 1, &taken)) {
+      capacity.lease({messages, 1000}, 1);
+      while (capacity.admit(coming, {1, 1}, kPacket, 1, &taken)) {
       }
       EXPECT_EQ(expected, capacity.free().messages) << messages;
     }
   }
 }
 
-TEST(Capacity, WhatIsToComeLeavesBytes) {
+TEST(Capacity, WhatIsToComeLeavesAPacket) {
   Capacity capacity;
   Credit taken;
   capacity.reset(64, 1000, 1);
-  EXPECT_TRUE(capacity.admit(Capacity::Leaves::kAQuarter, 1, 5000, 1, &taken)) << "alone, above the reserve";
-  EXPECT_EQ(875u, taken.bytes);
-  EXPECT_FALSE(capacity.admit(Capacity::Leaves::kAQuarter, 1, 1, 1, &taken));
-  EXPECT_TRUE(capacity.admit(Capacity::Leaves::kNothing, 1, 125, 1, &taken));
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kLong, {1, 5000}, kPacket, 1, &taken)) << "alone";
+  EXPECT_EQ(1000 - kPacket, taken.bytes);
+  EXPECT_FALSE(capacity.admit(Capacity::Coming::kLong, {1, 1}, kPacket, 1, &taken));
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kHere, {1, kPacket}, kPacket, 1, &taken));
   capacity.reset(64, 1000, 2);
-  EXPECT_FALSE(capacity.admit(Capacity::Leaves::kAHalf, 1, 751, 2, &taken));
-  EXPECT_TRUE(capacity.admit(Capacity::Leaves::kAHalf, 1, 750, 2, &taken));
-  EXPECT_EQ(250u, capacity.free().bytes);
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kLong, {1, 1}, kPacket, 2, &taken));
+  EXPECT_FALSE(capacity.admit(Capacity::Coming::kFurther, {1, 650}, kPacket, 2, &taken))
+      << "half of the reserve of 500";
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kFurther, {1, 649}, kPacket, 2, &taken));
+}
+
+// What has come waits for the port's user alone: it leaves nothing, and what comes after it finds all that is free.
+TEST(Capacity, WhatHasComeLeavesNothing) {
+  Capacity capacity;
+  Credit taken;
+  capacity.reset(2, 1000, 1);
+  for (const Credit wanted : {Credit{1, 600}, {1, 400}}) {
+    ASSERT_TRUE(capacity.admit(Capacity::Coming::kLong, wanted, kPacket, 1, &taken));
+    EXPECT_EQ(wanted.bytes, taken.bytes);
+    EXPECT_FALSE(capacity.admit(Capacity::Coming::kLong, {1, 1}, kPacket, 1, &taken)) << "one is still to come";
+    capacity.came(taken, 1);
+  }
+  EXPECT_EQ(0u, capacity.free().messages);
+  EXPECT_EQ(0u, capacity.free().bytes);
 }
 
 // A device may not have heard yet that the port was opened again. Mutation: mix_generations.
@@ -66,8 +88,8 @@ TEST(Capacity, CreditOfAnEarlierOpeningIsVoid) {
   capacity.reset(8, 800, 2);
   EXPECT_EQ(0u, capacity.lease({4, 100}, 1).messages);
   Credit taken;
-  EXPECT_FALSE(capacity.admit(Capacity::Leaves::kNothing, 1, 10, 1, &taken));
-  capacity.give(old, 1);
+  EXPECT_FALSE(capacity.admit(Capacity::Coming::kHere, {1, 10}, kPacket, 1, &taken));
+  capacity.give(old, old, 1);
   EXPECT_EQ(8u, capacity.free().messages);
   EXPECT_EQ(800u, capacity.free().bytes);
   EXPECT_EQ(4u, capacity.lease({4, 100}, 2).messages);
