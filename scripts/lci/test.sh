@@ -38,12 +38,15 @@ test_one() {
 test_tier() {
   local tier=$1 rows=() name passed=0 failures=() start=$SECONDS
   export LCI_TIER=$tier
+  need_tools
+  mkdir -p "$state/logs"
+  trap 'stop_running; exit 130' INT TERM
+  trap stop_running EXIT # if the build fails
+  build_ahead "$tier" # much of what Maven does keeps one processor busy
   build_and_install
   rm -rf "$results" && mkdir -p "$results"
   source_hash > "$results.stamp"
-  build_ahead "$tier"
   printf 'suite\tseconds\tof processors\n' > "$state/logs/times.tsv"
-  trap 'stop_running; exit 130' INT TERM
   test_row "$tier" 1 & rows+=($!)
   test_row "$tier" 2 & rows+=($!)
   wait "${rows[@]}" || true # what became of the suites is in $results

@@ -473,6 +473,20 @@ suite_c() { touch '$dir/c'; }"
   [[ ! -e $dir/c ]] || fail "the next suite began"
 }
 
+# The builds that suites need go on beside that of the product, and end with it if it fails.
+test_builds_ahead_are_made_beside_the_product_and_end_with_it() {
+  make_tree
+  suites $'a test 1 60 does not begin' "suite_a() { touch '$dir/a'; }"
+  echo "build_ahead_test() { echo \$BASHPID > '$dir'/ahead.new && mv '$dir'/ahead.new '$dir'/ahead && exec sleep 300; }" \
+    >> "$tree/scripts/lci/test/suites.sh"
+  printf '#!/bin/sh\nuntil [ -e "%s" ]; do sleep 0.01; done\necho "[ERROR] broken"; exit 1\n' "$dir/ahead" > "$dir/bin/mvn"
+  in_tree test
+  equal "$code" 1 "$out$err"
+  contains "$err" "[ERROR] broken"
+  within is_gone "$(cat "$dir/ahead")"
+  [[ ! -e $dir/a ]] || fail "a suite began"
+}
+
 # A deadline that passes while the compiler works says nothing of the tests.
 test_a_suite_that_still_compiles_says_so() {
   make_tree

@@ -10,8 +10,8 @@
 # that the pattern matches.
 set -euo pipefail
 
-# A fault may show as waiting for ever: a test may take so long, and ten times what it took without the fault; and of the
-# processors so much, for some wait by looking again and again.
+# A fault may show as waiting for ever: a test may take so long, and ten times what it took without the fault, or five
+# seconds and three times that if it is less; and of the processors so much, for some wait by looking again and again.
 readonly PATIENCE_S=3 PROCESSOR_S=1 SOUND_PATIENCE_S=300
 readonly BEYOND_PROCESSOR_S=$((128 + 24)) # SIGXCPU
 # What only a meeting of threads shows need not show in each run of a stress test: it may have so many.
@@ -111,7 +111,7 @@ patience() {
         if (!(tests[i] in took)) exit 1
         sum += took[tests[i]]
       }
-      printf "%d\n", least + sum / 100
+      printf "%d\n", least + (sum < 700 ? sum / 100 : 5 + 3 * sum / 1000)
     }' "$work/sound"
 }
 
@@ -158,8 +158,8 @@ main() {
     [[ -n $(rows_of "$name") ]] || { echo "no such mutation: $name" >&2; exit 2; }
   done
   look_without "${wanted[@]}"
-  # Four at a time: much of it is waiting for what does not come.
-  printf '%s\n' "${wanted[@]}" | xargs -P 4 -I '{}' "$self" --judge "$build" "$work" '{}' | tee "$work/verdicts" || true
+  # Six at a time: much of it is waiting for what does not come.
+  printf '%s\n' "${wanted[@]}" | xargs -P 6 -I '{}' "$self" --judge "$build" "$work" '{}' | tee "$work/verdicts" || true
   once_more_alone
   failed=$(grep -c ' FAILED  ' "$work/verdicts" || true)
   echo "$(grep -c ' ok  ' "$work/verdicts" || true) passed, $failed failed"

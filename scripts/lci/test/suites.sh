@@ -3,10 +3,9 @@
 # The suites of ./lci test. "Proves" names the rows of the specification that a suite proves as a whole.
 
 # What `./lci test` runs: name, tiers, row, deadline in seconds, description. The work is done by function suite_NAME. The two rows run
-# side by side, each one suite after the other; those in neither come last, alone, for there others would be in their way: what
-# is measured, or has to notice a death in time. What calls Maven is in one row, as it writes in the folders of the modules. Suites
-# that need builds of their own come late: these are made meanwhile. A deadline is for what hangs, and leaves room for a machine that
-# is several times slower than ours.
+# side by side, each one suite after the other; those in neither come last, alone. What calls Maven is in one row, as it writes in
+# the folders of the modules. Suites that need builds of their own come late: these are made meanwhile. A deadline is for what hangs,
+# and leaves room for a machine that is several times slower than ours.
 readonly SUITES='
 java               quick,test 1  2400  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
 readme             quick,test 1   600  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
@@ -27,12 +26,12 @@ format             quick,test 2   600  sources are formatted, scripts are clean,
 tool               quick,test 2   900  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
 launcher           quick,test 2   600  exit codes, output, signals, nothing left behind, sweep
 native             quick,test 2  2400  the core: all native tests, rows of the specification among them
+net                test       2   240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
 package            test       2  1500  a program over the installed library, in C and C++11; the documented environment
+bench              test       2   900  the measurements of ./lci bench work, in a tiny dose
 fuzz               test       2  1800  random input, a minute of it, for everything that the core reads from others
 native-asan        test       2  2400  the tests of suite native under address and undefined-behaviour sanitizer
 native-tsan        test       2  3600  the tests of suite native under thread sanitizer
-net                test       -   240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
-bench              test       -   600  the measurements of ./lci bench work, in a tiny dose
 conformance        test       -    60  docs/internals/conformance.md is what the rows, the tests and this run say: the last suite
 '
 
