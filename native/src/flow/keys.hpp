@@ -75,7 +75,9 @@ struct InKey {
   uint16_t refuse = 0;       ///< Refusal to be sent, waiting for ring space: a code,
   uint32_t refuse_generation = 0;  ///< and of which generation of the target.
   bool recall = false;             ///< Recall to be sent, waiting for ring space.
-  uint32_t to_come = 0;            ///< Messages that were admitted, and have not come.
+  uint32_t to_come = 0;            ///< Messages that were admitted, and have not come,
+  uint32_t short_to_come = 0;      ///< of these those of a packet at most,
+  Credit to_come_room;             ///< and what they hold of `circulating`.
   std::deque<Announcement> waiting;
   bool queued = false;  ///< In the link's list of control to send.
   InKey* next_queued = nullptr;

@@ -123,9 +123,10 @@ void Announcements::admit_to_port(InKey& key) {
 
 Capacity::Coming Announcements::coming(const InKey& key, const Announcement& announcement) const {
   if (!announcement.rendezvous) return Capacity::Coming::kHere;
-  if (key.to_come != 0) return Capacity::Coming::kFurther;
   const bool is_short = announcement.size <= parts_.packets.max_eager();
-  return is_short && !key.link->shares_memory ? Capacity::Coming::kShort : Capacity::Coming::kLong;
+  // It has a packet that a long one of its sender may need in order to come.
+  if (is_short && !key.link->shares_memory && key.short_to_come == 0) return Capacity::Coming::kShort;
+  return key.to_come != 0 ? Capacity::Coming::kFurther : Capacity::Coming::kLong;
 }
 
 /// False: there is none, and the key is looked at again when there is.
@@ -183,9 +184,10 @@ bool Announcements::deliver(InKey& key, const Announcement& announcement, uint32
 
 /// The announcement has found no memory; there may be some at the next pass.
 void Announcements::give_room_back(InKey& key, const Credit& taken) {
+  const Announcement& announcement = key.waiting.front();
   key.circulating = beyond(key.circulating, taken);
-  if (key.waiting.front().rendezvous) key.target->capacity.came(taken, key.generation);
-  key.target->capacity.give(taken, {}, key.generation);
+  if (announcement.rendezvous) key.target->came(taken, announcement.size, key.generation);
+  key.target->give(taken, {}, key.generation);
   grants_.work().request(key);
 }
 

@@ -36,7 +36,8 @@ void Grants::renew(InKey& key) {
   key.void_credit += std::min(key.leased.messages, UINT32_MAX - key.void_credit);
   key.goal = key.leased = key.circulating = key.lent = key.grant = {};
   key.recall = false;
-  key.to_come = 0;
+  key.to_come = key.short_to_come = 0;
+  key.to_come_room = {};
   for (Announcement& announcement : key.waiting) announcement.credited = false;
   take_returned(key);
   if (key.is_waiting.exchange(false)) key.target->waiting_keys.fetch_sub(1);
@@ -92,12 +93,17 @@ Credit Grants::take_returned(InKey& key) {
   return back;
 }
 
+/// Of what has come, and of the lease: so much is the target's when it comes back. The rest goes round.
+Credit Grants::is_too_much(const InKey& key) {
+  return beyond(beyond(key.circulating, key.to_come_room), least(key.goal, key.lent));
+}
+
 void Grants::process_returned(InKey& key) {
   Credit back = take_returned(key);
   if (is_none(back)) return;
-  const Credit excess = least(back, beyond(key.circulating, goes_round(key)));
+  const Credit excess = least(back, is_too_much(key));
   key.circulating = beyond(key.circulating, excess);
-  const Credit of_lease = beyond(key.lent, key.circulating);
+  const Credit of_lease = beyond(key.lent, beyond(key.circulating, key.to_come_room));
   key.lent = beyond(key.lent, of_lease);
   back = beyond(back, excess);
   if (!is_none(back)) {
@@ -109,8 +115,7 @@ void Grants::process_returned(InKey& key) {
 }
 
 void Grants::set_thresholds(InKey& key) {
-  const bool eager = !is_none(beyond(key.circulating, goes_round(key))) ||
-                     key.target->waiting_keys.load(std::memory_order_relaxed) != 0;
+  const bool eager = !is_none(is_too_much(key)) || key.target->waiting_keys.load(std::memory_order_relaxed) != 0;
   key.return_threshold.store(eager ? 1 : std::max(1u, key.goal.messages / 4), std::memory_order_relaxed);
   key.byte_threshold.store(eager ? 1 : std::max<uint64_t>(1, key.goal.bytes / 4), std::memory_order_relaxed);
 }

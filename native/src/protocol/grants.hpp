@@ -50,8 +50,7 @@ class Grants final : public Protocol {
   const WorkList& work() const { return work_; }
 
  private:
-  /// What comes back goes round again up to this; the rest is the target's.
-  static Credit goes_round(const InKey& key) { return least(key.goal, key.lent); }
+  static Credit is_too_much(const InKey& key);
   void queue_control(InKey& key);
 
   alignas(64) WorkList work_;

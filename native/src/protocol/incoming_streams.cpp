@@ -78,6 +78,8 @@ bool IncomingStreams::admit(InKey& key, const Announcement& announcement, uint32
   if (!key.target->credited) context->uncredited_bytes = uncredited_cost(announcement.size);
   key.link->uncredited_bytes += context->uncredited_bytes;
   ++key.to_come;
+  key.short_to_come += announcement.size <= parts_.packets.max_eager();
+  key.to_come_room = key.to_come_room + taken;
   add(std::move(context));
   return true;
 }
@@ -88,7 +90,10 @@ void IncomingStreams::end_admitted(const ReceiveContext& context) {
   InKey& key = *context.key;
   if (key.generation == context.generation) {
     --key.to_come;
-    key.target->came(context.taken, context.generation);
+    key.short_to_come -= context.size <= parts_.packets.max_eager();
+    key.to_come_room = beyond(key.to_come_room, context.taken);
+    Grants::set_thresholds(key);
+    key.target->came(context.taken, context.size, context.generation);
   }
   link.uncredited_bytes -= context.uncredited_bytes;
   if (context.uncredited_bytes == 0 || !std::exchange(link.uncredited_wait, false)) return;

@@ -13,9 +13,9 @@ namespace {
 TEST(Capacity, LeasesLeaveTheReserve) {
   Capacity capacity;
   capacity.reset(16, 1000, 1);
-  EXPECT_EQ(14u, capacity.leasable().messages);
+  EXPECT_EQ(13u, capacity.leasable().messages);
   const Credit leased = capacity.lease({100, 10'000}, 1);
-  EXPECT_EQ(14u, leased.messages);
+  EXPECT_EQ(13u, leased.messages);
   EXPECT_EQ(500u, leased.bytes);
   EXPECT_EQ(0u, capacity.lease({1, 1}, 1).messages);
   Credit taken;
@@ -31,11 +31,11 @@ TEST(Capacity, LeasesLeaveTheReserve) {
 
 constexpr uint64_t kPacket = 100;
 
-// A lease takes all that it may. Of 16 and 64 messages 2 and 8 are in reserve: what is to come leaves one of them, and
-// further ones of a sender a half more.
+// A lease takes all that it may. Of 16 and 64 messages 3 and 8 are in reserve: what is to come leaves one of them, and
+// further ones of a sender another one.
 TEST(Capacity, WhatIsToComeLeavesAMessage) {
   for (const auto& [messages, left, left_by_further] :
-       {std::array{16u, 1u, 2u}, {64u, 1u, 5u}, {2u, 1u, 2u}, {1u, 0u, 0u}}) {
+       {std::array{16u, 1u, 2u}, {64u, 1u, 2u}, {2u, 1u, 2u}, {1u, 0u, 1u}}) {
     Capacity capacity;
     Credit taken;
     for (const auto& [coming, expected] :
@@ -60,9 +60,9 @@ TEST(Capacity, WhatIsToComeLeavesAPacket) {
   EXPECT_TRUE(capacity.admit(Capacity::Coming::kHere, {1, kPacket}, kPacket, 1, &taken));
   capacity.reset(64, 1000, 2);
   EXPECT_TRUE(capacity.admit(Capacity::Coming::kLong, {1, 1}, kPacket, 2, &taken));
-  EXPECT_FALSE(capacity.admit(Capacity::Coming::kFurther, {1, 650}, kPacket, 2, &taken))
-      << "half of the reserve of 500";
-  EXPECT_TRUE(capacity.admit(Capacity::Coming::kFurther, {1, 649}, kPacket, 2, &taken));
+  EXPECT_FALSE(capacity.admit(Capacity::Coming::kFurther, {1, 838}, kPacket, 2, &taken))
+      << "a packet and an eighth of the reserve of 500";
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kFurther, {1, 837}, kPacket, 2, &taken));
 }
 
 // What has come waits for the port's user alone: it leaves nothing, and what comes after it finds all that is free.
@@ -74,10 +74,28 @@ TEST(Capacity, WhatHasComeLeavesNothing) {
     ASSERT_TRUE(capacity.admit(Capacity::Coming::kLong, wanted, kPacket, 1, &taken));
     EXPECT_EQ(wanted.bytes, taken.bytes);
     EXPECT_FALSE(capacity.admit(Capacity::Coming::kLong, {1, 1}, kPacket, 1, &taken)) << "one is still to come";
-    capacity.came(taken, 1);
+    capacity.came(taken, wanted.bytes, 1);
   }
   EXPECT_EQ(0u, capacity.free().messages);
   EXPECT_EQ(0u, capacity.free().bytes);
+}
+
+// One that is cut to what there is keeps others from that, but not those that find room for all they have.
+TEST(Capacity, OneMessageAtATimeIsCut) {
+  Capacity capacity;
+  Credit taken, other;
+  capacity.reset(64, 1000, 1);
+  ASSERT_TRUE(capacity.admit(Capacity::Coming::kLong, {1, 100}, kPacket, 1, &other));
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kLong, {1, 5000}, kPacket, 1, &taken))
+      << "though another one is to come";
+  EXPECT_EQ(800u, taken.bytes);
+  capacity.came(other, 100, 1);
+  capacity.give(other, {}, 1);
+  EXPECT_FALSE(capacity.admit(Capacity::Coming::kLong, {1, 5000}, kPacket, 1, &other));
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kLong, {1, 100}, kPacket, 1, &other));
+  capacity.came(taken, 5000, 1);
+  capacity.give(taken, {}, 1);
+  EXPECT_TRUE(capacity.admit(Capacity::Coming::kLong, {1, 5000}, kPacket, 1, &taken));
 }
 
 // A device may not have heard yet that the port was opened again. Mutation: mix_generations.

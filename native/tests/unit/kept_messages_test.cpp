@@ -93,7 +93,7 @@ class Keeping {
 
 // Kept messages stay as they are while others come and go; each is charged until it is released, once.
 TEST(KeptMessages, StayWhereTheyLieUntilTheyAreReleased) {
-  Keeping keeping;
+  Keeping keeping(2, {}, 20);
   keeping.send(1);  // announced, and copied: there was no credit
   keeping.settle();
   const auto bytes = pattern(kBytes, 5);
