@@ -155,13 +155,16 @@ class BufferLifetimeTest {
   // On: inproc
   @Test
   void aReceiveThatNobodyWaitsForHarmsNothing() {
-    // The late receive is cancelled while its message comes, and then either may be first.
+    // Both receives are cancelled while the message may come, and then either may be first.
     Consumer<Object> unread = message -> {};
     Context mayDrop = Context.of("reactor.onNextDropped.local", unread);
     try (LciTestJob job = LciTestJob.start(2)) {
       for (int round = 0; round < 20; round++) {
         Disposable waiting =
-            job.rank(1).post(Op.receive(0, round, job.rank(1).memory().buffer(BYTES))).subscribe();
+            job.rank(1)
+                .post(Op.receive(0, round, job.rank(1).memory().buffer(BYTES)))
+                .contextWrite(mayDrop)
+                .subscribe();
         Disposable sending =
             job.rank(0).post(Op.send(1, round, filled(job.rank(0), round))).subscribe();
         waiting.dispose();
