@@ -25,7 +25,7 @@ constexpr Credit operator+(const Credit& a, const Credit& b) {
 constexpr Credit least(const Credit& a, const Credit& b) {
   return {std::min(a.messages, b.messages), std::min(a.bytes, b.bytes)};
 }
-/// What of @p all is above @p bound.
+/// The part of @p all above @p bound.
 constexpr Credit beyond(const Credit& all, const Credit& bound) {
   return {all.messages - std::min(all.messages, bound.messages), all.bytes - std::min(all.bytes, bound.bytes)};
 }
@@ -96,7 +96,7 @@ class Capacity {
     }
     return true;
   }
-  /// What was taken for a message of @p size that was to come, which has come or will not.
+  /// A message of @p size that was to come has come, or never will.
   void came(Credit taken, uint64_t size, uint32_t generation) {
     std::lock_guard<TryLock> guard(lock_);
     if (is_past(generation)) return;

@@ -32,7 +32,7 @@ class Target {
     capacity.give(credit, lent, generation_of_credit);
     if (waiting_keys.load(std::memory_order_relaxed) != 0) wake_waiting();
   }
-  /// What was taken for a message of @p size that was to come, and is no more. Any thread.
+  /// A message of @p size that was to come has come, or never will. Any thread.
   void came(Credit taken, uint64_t size, uint32_t generation_of_credit) {
     capacity.came(taken, size, generation_of_credit);
     if (waiting_keys.load(std::memory_order_relaxed) != 0) wake_waiting();

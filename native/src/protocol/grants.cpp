@@ -93,15 +93,16 @@ Credit Grants::take_returned(InKey& key) {
   return back;
 }
 
-/// Of what has come, and of the lease: so much is the target's when it comes back. The rest goes round.
-Credit Grants::is_too_much(const InKey& key) {
+/// What goes back to the target when it is returned: messages that were admitted and have come, and a lease above its
+/// goal. The rest goes round.
+Credit Grants::surplus(const InKey& key) {
   return beyond(beyond(key.circulating, key.to_come_room), least(key.goal, key.lent));
 }
 
 void Grants::process_returned(InKey& key) {
   Credit back = take_returned(key);
   if (is_none(back)) return;
-  const Credit excess = least(back, is_too_much(key));
+  const Credit excess = least(back, surplus(key));
   key.circulating = beyond(key.circulating, excess);
   const Credit of_lease = beyond(key.lent, beyond(key.circulating, key.to_come_room));
   key.lent = beyond(key.lent, of_lease);
@@ -115,7 +116,7 @@ void Grants::process_returned(InKey& key) {
 }
 
 void Grants::set_thresholds(InKey& key) {
-  const bool eager = !is_none(is_too_much(key)) || key.target->waiting_keys.load(std::memory_order_relaxed) != 0;
+  const bool eager = !is_none(surplus(key)) || key.target->waiting_keys.load(std::memory_order_relaxed) != 0;
   key.return_threshold.store(eager ? 1 : std::max(1u, key.goal.messages / 4), std::memory_order_relaxed);
   key.byte_threshold.store(eager ? 1 : std::max<uint64_t>(1, key.goal.bytes / 4), std::memory_order_relaxed);
 }

@@ -50,7 +50,7 @@ class Grants final : public Protocol {
   const WorkList& work() const { return work_; }
 
  private:
-  static Credit is_too_much(const InKey& key);
+  static Credit surplus(const InKey& key);
   void queue_control(InKey& key);
 
   alignas(64) WorkList work_;
