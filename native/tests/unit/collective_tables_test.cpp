@@ -10,6 +10,7 @@
 #include "collective/room.hpp"
 #include "collective/sequence.hpp"
 #include "collective/stall.hpp"
+#include "runtime/runtime.hpp"
 
 namespace lci {
 namespace {
@@ -166,7 +167,7 @@ class Registry : public testing::Test {
   }
   /// The groups only keep it.
   static Runtime& nothing() {
-    static char there;
+    alignas(Runtime) static char there;
     return reinterpret_cast<Runtime&>(there);
   }
   Contexts contexts;

@@ -205,6 +205,27 @@ TEST_P(TcpLinkTest, LetsThePeerSendMoreWhenItHasUsedUpTheWindow) {
   EXPECT_EQ(first(posted), answerer_.taken);
 }
 
+// While more may come at once it waits with that, as every record that goes for another reason says it too.
+TEST_P(TcpLinkTest, ThePeerIsToldWhatHasComeWhenNothingMoreComes) {
+  const auto knows = [this] { return caller_.link->quiet_ns(1) == 0 && caller_.link->quiet_ns(kHour) != 0; };
+  for (const bool sleeps : {true, false}) {
+    connect();
+    become_quiet();
+    ASSERT_TRUE(knows());
+    ASSERT_TRUE(caller_.post(0));
+    caller_.link->flush();
+    answerer_.link->wake(true, true, false);
+    ASSERT_TRUE(answerer_.link->read());
+    answerer_.take_all();
+    answerer_.link->settle(false);
+    caller_.pass();
+    EXPECT_FALSE(knows());
+    for (int i = 0; i < (sleeps ? 1 : 100); ++i) answerer_.link->settle(sleeps);
+    caller_.pass();
+    EXPECT_TRUE(knows()) << (sleeps ? "as it sleeps" : "as it finds nothing");
+  }
+}
+
 TEST_P(TcpLinkTest, BreaksWhenTheOtherSideIsGoneAndIsNoDeath) {
   connect();
   pass();
