@@ -34,6 +34,8 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -46,10 +48,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.reactivestreams.Publisher;
 import reactor.blockhound.BlockHound;
 import reactor.blockhound.BlockingOperationError;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /**
  * Nothing of this library blocks a loop's thread, and what users block it with is found. In a JVM
@@ -161,6 +166,45 @@ class BlockHoundTest {
           .schedule(() -> from.loops().get(1).poster().tryPost(Op.am(1, PORT, Payload.ofInt(1))));
       assertThat(inbox.receive().next().block(LIMIT)).isNotNull();
     } // and closing does not, either
+  }
+
+  /** A timer whose queue another thread holds whenever a task is to be taken from it. */
+  private record BusyTimer(Scheduler timer) implements Scheduler {
+    private static Disposable whenFree(Disposable task) {
+      return () -> {
+        LockSupport.parkNanos(1);
+        task.dispose();
+      };
+    }
+
+    @Override
+    public Disposable schedule(Runnable task) {
+      return timer.schedule(task);
+    }
+
+    @Override
+    public Disposable schedule(Runnable task, long delay, TimeUnit unit) {
+      return whenFree(timer.schedule(task, delay, unit));
+    }
+
+    @Override
+    public Disposable schedulePeriodically(Runnable task, long first, long next, TimeUnit unit) {
+      return whenFree(timer.schedulePeriodically(task, first, next, unit));
+    }
+
+    @Override
+    public Worker createWorker() {
+      return timer.createWorker();
+    }
+  }
+
+  @Test
+  void aTimerMayBeBusy() {
+    LciOptions options =
+        LciOptions.builder().timer(new BusyTimer(VirtualTimeScheduler.create())).build();
+    try (LciTestJob job = LciTestJob.start(2, options)) {
+      assertThat(calls(job.rank(0), job.rank(1)).block(LIMIT)).isEqualTo(COUNT);
+    }
   }
 
   /** What a program does with two ranks; tells how much came. */

@@ -10,6 +10,11 @@ import reactor.util.context.Context;
 public final class TimerStop {
   private TimerStop() {}
 
+  /** Stops a task; throws what the timer throws. A timer's queue may have a lock. */
+  public static void now(Disposable task) {
+    task.dispose();
+  }
+
   /**
    * Stops a task. What the timer throws is dropped, so that whoever waits is told of the end all
    * the same; what the program's hook for that throws comes out of this.
@@ -19,7 +24,7 @@ public final class TimerStop {
    */
   public static void of(Disposable task, Context context) {
     try {
-      task.dispose();
+      now(task);
     } catch (Throwable e) {
       Exceptions.throwIfJvmFatal(e);
       Operators.onErrorDropped(e, context);

@@ -4,6 +4,7 @@ package io.lci.internal.runtime;
 import io.lci.error.LciException.Detail;
 import io.lci.internal.core.CoreRuntime;
 import io.lci.internal.core.Errors;
+import io.lci.internal.loop.TimerStop;
 import io.lci.nativebridge.Codes;
 import io.lci.nativebridge.NativeMemory;
 import java.util.function.IntFunction;
@@ -28,7 +29,7 @@ final class CoreEnd implements IntFunction<@Nullable Throwable> {
   public @Nullable Throwable apply(int timeoutMillis) {
     Throwable thrown = null;
     try {
-      watchdog.dispose();
+      TimerStop.now(watchdog);
     } catch (Throwable e) { // the timer may be the user's own
       Exceptions.throwIfJvmFatal(e);
       thrown = e;

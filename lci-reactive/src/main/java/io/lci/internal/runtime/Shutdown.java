@@ -7,6 +7,7 @@ import io.lci.error.LciException.Detail;
 import io.lci.internal.core.Ending;
 import io.lci.internal.core.Nanos;
 import io.lci.internal.loop.EventLoop;
+import io.lci.internal.loop.TimerStop;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -202,7 +203,7 @@ public final class Shutdown {
       closed.tryEmitError(failure);
     }
     try {
-      limits.dispose();
+      TimerStop.now(limits);
     } catch (RuntimeException thrown) { // a program's own scheduler; all have been told
       LOG.warn("the limit of the close could not be taken from the timer", thrown);
     }
