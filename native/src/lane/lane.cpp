@@ -213,11 +213,14 @@ bool Lane::pass() {
   const uint32_t drained = tail_ - before;
   refill_packets();
   bool more = !queue_.empty() || has_pushed();
+  told_generations_ = 0;
   for (uint32_t i = 0; i < devices_.size(); ++i) {
-    more = more || devices_[i]->must_enter() || devices_[i]->comes_without_bell();
-    control.generation[i] = devices_[i]->generation();
+    const Device& device = *devices_[i];
+    more = more || device.must_enter() || device.comes_without_bell();
+    const uint64_t generation = device.generation();
+    control.generation[i] = generation;
+    told_generations_ += generation;
   }
-  told_generations_ = generations();
   control.must_enter = more;
   control.in_flight = in_flight_;
   control.cq_tail = tail_;

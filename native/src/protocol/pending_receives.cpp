@@ -16,12 +16,12 @@ void PendingReceives::add(PostedReceive& receive, const PostedReceive::Name& nam
   if (count_ > used_ && used_ < kMost) split();
 }
 
-void PendingReceives::end(std::unique_ptr<PostedReceive> receive) {
-  if (receive->entry.link != nullptr) {
-    unlink(*receive);
+void PendingReceives::end(PostedReceive& receive) {
+  if (receive.entry.link != nullptr) {
+    unlink(receive);
     --count_;
   }
-  spare_.give(std::move(receive));
+  spare_.give(std::unique_ptr<PostedReceive>(&receive));
 }
 
 size_t PendingReceives::bucket_of(const PostedReceive::Name& name) const {
@@ -62,7 +62,7 @@ void PendingReceives::split() {
 void PendingReceives::collect() {
   for (PostedReceive* receive = returned_.take_all(); receive != nullptr;) {
     PostedReceive* next = receive->entry.next_returned;
-    end(std::unique_ptr<PostedReceive>(receive));
+    end(*receive);
     receive = next;
   }
 }

@@ -54,9 +54,9 @@ class PendingReceives {
   /// The engine has it.
   void add(PostedReceive& receive, const PostedReceive::Name& name);
   /// It is over, and was taken out of its engine. By the owner.
-  void end(std::unique_ptr<PostedReceive> receive);
+  void end(PostedReceive& receive);
   /// The same, by any thread.
-  void give_back(std::unique_ptr<PostedReceive> receive) { returned_.push(receive.release()); }
+  void give_back(PostedReceive& receive) { returned_.push(&receive); }
   /// One with this name for which @p take answers true; null if there is none.
   template <typename Take>
   PostedReceive* find(const PostedReceive::Name& name, Take take) {

@@ -183,7 +183,7 @@ bool Receives::withdraw(uint16_t engine, uint64_t context, const OpTarget& targe
   if (!cancelled) return false;
   counters_.add(Metric::receives_pending, -1);
   complete(cancelled->target, LCI_ERR_CANCELLED, cancelled->rank, cancelled->tag, cancelled->buffer, 0);
-  end(std::unique_ptr<PostedReceive>(cancelled));
+  end(*cancelled);
   return true;
 }
 
@@ -293,17 +293,18 @@ void Receives::take_memory(ReceiveContext& context) {
 
 void Receives::handle_send(Link& link, InKey& key, const MessageHeader& header, const Payload& payload, bool credited) {
   if (has_key_for_default_engine(header)) return protocol_error(link, "key for an engine without keys", header);
-  std::unique_ptr<UnexpectedSend> stored;
+  bool stored = false;
   auto& engine = static_cast<Engine&>(*key.target);
   auto store = [&]() -> UnexpectedSend* {
     if (engine.floors.refuse(link.rank, header.tag)) return nullptr;
-    stored = spare_sends_.take();
-    describe(*stored, UnexpectedSend::Kind::kStored, key, header.size, header.tag);
-    stored->credited = credited;
-    if (header.size > sizeof stored->short_data) stored->long_data.reset(new std::byte[header.size]);
-    payload.copy(stored->data());
+    std::unique_ptr<UnexpectedSend> send = spare_sends_.take();
+    describe(*send, UnexpectedSend::Kind::kStored, key, header.size, header.tag);
+    send->credited = credited;
+    if (header.size > sizeof send->short_data) send->long_data.reset(new std::byte[header.size]);
+    payload.copy(send->data());
     counters_.add(Metric::unexpected_stored);
-    return stored.get();
+    stored = true;
+    return send.release();
   };
   void* found = nullptr;
   if (!match_or_store(engine, match_of(link, header), Side::kSend, ValueMaker(store), &found,
@@ -312,7 +313,6 @@ void Receives::handle_send(Link& link, InKey& key, const MessageHeader& header, 
     return;
   }
   if (!found && stored) {
-    stored.release();
     counters_.add(Metric::unexpected);
     return;
   }
@@ -322,9 +322,9 @@ void Receives::handle_send(Link& link, InKey& key, const MessageHeader& header, 
     return;
   }
   counters_.add(Metric::receives_pending, -1);
-  std::unique_ptr<PostedReceive> receive(static_cast<PostedReceive*>(found));
-  finish(*receive, link.rank, header.tag, payload, nullptr);
-  end(std::move(receive));
+  auto& receive = *static_cast<PostedReceive*>(found);
+  finish(receive, link.rank, header.tag, payload, nullptr);
+  end(receive);
   if (credited) grants_.release(key, key.generation, 1, header.size, true);
 }
 
@@ -415,17 +415,17 @@ void Receives::drop_refused(uint32_t number) {
 void Receives::receive_announced(MatchedAnnouncement matched) {
   counters_.add(Metric::unexpected_stored);  // for a moment
   match_unexpected(*matched.receive, std::move(matched.send), nullptr);
-  end(std::move(matched.receive));
+  end(*matched.receive.release());
 }
 
 /// A receive that was taken out of its engine, and was told. It may be of another device.
-void Receives::end(std::unique_ptr<PostedReceive> receive) {
-  receive->parts.reset();
-  PendingReceives& home = *receive->home;
+void Receives::end(PostedReceive& receive) {
+  receive.parts.reset();
+  PendingReceives& home = *receive.home;
   if (&home == &pending_) {
-    pending_.end(std::move(receive));
+    pending_.end(receive);
   } else {
-    home.give_back(std::move(receive));
+    home.give_back(receive);
   }
 }
 
@@ -482,7 +482,7 @@ void Receives::end_all(TakenReceives& receives, int code) {
   while (std::unique_ptr<PostedReceive> receive = receives.take_first()) {
     parts_.shared.add(Metric::receives_pending, -1);
     complete(receive->target, code, receive->rank, receive->tag, receive->buffer, 0);
-    end(std::move(receive));
+    end(*receive.release());
   }
 }
 

@@ -64,7 +64,7 @@ class Receives final : public Protocol {
         if (side != Side::kReceive || receive->target.lane != &lane) return false;
         parts_.shared.add(Metric::receives_pending, -1);
         forget(receive->target);
-        end(std::unique_ptr<PostedReceive>(receive));
+        end(*receive);
         return true;
       });
     });
@@ -89,7 +89,7 @@ class Receives final : public Protocol {
   void drop(std::unique_ptr<UnexpectedSend> send, bool by_owner);
   bool withdraw(uint16_t engine, uint64_t context, const OpTarget& target);
   int finish(const PostedReceive& receive, uint32_t rank, uint64_t tag, const Payload& payload, lci_status* done);
-  void end(std::unique_ptr<PostedReceive> receive);
+  void end(PostedReceive& receive);
   void end_all(TakenReceives& receives, int code);
 
   Grants& grants_;

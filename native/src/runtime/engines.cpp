@@ -94,7 +94,7 @@ int Runtime::free_engine(uint32_t number) {
     shared.add(Metric::receives_pending, -1);
     cancel(*receive, shared);
     PendingReceives& home = *receive->home;
-    home.give_back(std::move(receive));
+    home.give_back(*receive.release());
   }
   return LCI_DONE;
 }

@@ -17,7 +17,7 @@ PostedReceive* add(PendingReceives& table, uint16_t engine, uint64_t context, co
 }
 
 void end(PendingReceives& table, PostedReceive* receive) {
-  table.end(std::unique_ptr<PostedReceive>(receive));
+  table.end(*receive);
 }
 
 PostedReceive* find(PendingReceives& table, uint16_t engine, uint64_t context, const Completion* graph = nullptr) {
