@@ -72,12 +72,12 @@ TEST(PendingReceives, WhatOthersGiveBackLeavesAtTheNextLook) {
   PendingReceives table;
   PostedReceive* const first = add(table, 0, 1);
   PostedReceive* const second = add(table, 0, 2);
-  table.give_back(std::unique_ptr<PostedReceive>(first));
+  table.give_back(*first);
   EXPECT_EQ(2u, table.count());
   EXPECT_EQ(nullptr, find(table, 0, 1));
   EXPECT_EQ(second, find(table, 0, 2));
   EXPECT_EQ(1u, table.count());
-  table.give_back(std::unique_ptr<PostedReceive>(second));  // the table's end frees it
+  table.give_back(*second);  // the table's end frees it
 }
 
 }  // namespace

@@ -217,6 +217,51 @@ TEST_P(TcpResume, ARankThatLeavesIsReadToTheEndWhoeverSaysThatItLeft) {
   }
 }
 
+// The goodbye over the link of one device is read while that of the other one is broken.
+TEST_P(TcpResume, ARankThatLeavesIsReadToTheEndOverTheLinkOfEachDevice) {
+  constexpr uint32_t kMessages = 40, kDevices = 2;
+  for (uint64_t round = 0; round < 12; ++round) {
+    Job job(2, over_breaking_links(100 * GetParam() + round, {{"devices", std::to_string(kDevices)}}));
+    lci_comp* const inbox = make_queue(job.runtime(1));
+    ASSERT_EQ(LCI_DONE, lci_port_open(job.runtime(1), 5, "", inbox, 0, 0));
+    const auto progress = [&] {
+      for (uint32_t rank = 0; rank < 2; ++rank) {
+        for (uint32_t index = 0; index < kDevices; ++index) lci_progress(job.device(rank, index));
+      }
+    };
+    const auto bytes = pattern(3000, round);
+    for (uint32_t posted = 0; posted < kMessages;) {
+      lci_device* const device = job.device(0, posted % kDevices);
+      const int code = lci_post_am(device, 1, 5, posted, bytes.data(), 3000, nullptr, 0);
+      progress();
+      if (is_retry(code)) continue;
+      ASSERT_EQ(LCI_DONE, code);
+      ++posted;
+    }
+    std::atomic<bool> has_left{false};
+    std::thread leaver([&] {
+      job.close(0, 60'000);
+      has_left = true;
+    });
+    uint32_t came = 0;
+    bool left = false;
+    for (const lci::test::Deadline deadline(30); !deadline.passed() && !(has_left && left && came == kMessages);) {
+      for (uint32_t index = 0; index < kDevices; ++index) lci_progress(job.device(1, index));
+      lci_status status{};
+      while (lci_queue_pop(inbox, &status) == LCI_DONE) {
+        ++came;
+        lci_buffer_free(status.buffer);
+      }
+      left = job.counter(1, "peers_left") == 1;
+    }
+    EXPECT_TRUE(has_left) << "it waits for its limit";
+    leaver.join();
+    EXPECT_EQ(kMessages, came) << "round " << round;
+    EXPECT_TRUE(left);
+    EXPECT_EQ(0u, job.counter(1, "peers_failed"));
+  }
+}
+
 // Nobody is left who would call but the two that leave.
 TEST_P(TcpResume, TwoThatLeaveAtOnceDoNotWaitForTheirLimit) {
   for (uint64_t round = 0; round < 5; ++round) {

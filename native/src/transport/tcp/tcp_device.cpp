@@ -111,6 +111,7 @@ void TcpDevice::call_again(Peer& peer, uint64_t after_ns) {
 /// find out.
 void TcpDevice::was_refused(uint32_t rank) {
   Peer& peer = peers_[rank];
+  if (transport_.is_gone(rank)) peer.refused_since_ns = now_ns();  // and does not wait any more
   if (peer.link->progress().connections != 0) return call_again(peer, kCallAgain);
   if (peer.refused_since_ns == 0) peer.refused_since_ns = now_ns();
   if (now_ns() - peer.refused_since_ns >= kPatience) transport_.call_failed(rank, peer.call->why());
@@ -131,7 +132,8 @@ void TcpDevice::go_on_calling(uint32_t rank) {
   if (!peer.call) {
     if (peer.link->is_broken() && peer.call_again_ns == 0) begin_to_mend(rank);
     if (peer.link->wakes() && peer.call_again_ns == 0) talk_again(rank);
-    if (peer.call_again_ns != 0 && !transport_.is_gone(rank) && now_ns() >= peer.call_again_ns) call(rank);
+    const bool is_wanted = !transport_.is_gone(rank) || awaits_rest(rank);
+    if (peer.call_again_ns != 0 && is_wanted && now_ns() >= peer.call_again_ns) call(rank);
     return;
   }
   const OutgoingCall::Answer answer = peer.call->go_on();
@@ -188,7 +190,7 @@ void TcpDevice::talk_again(uint32_t rank) {
 bool TcpDevice::answer(Caller& caller) {
   Peer& peer = peers_[caller.rank];
   const bool stays = !left_ || (peer.link && peer.link->is_leaving());
-  if (!transport_.welcomes(caller) || peer.closed || !stays) return true;
+  if (peer.closed || !stays || !(awaits_rest(caller.rank) || transport_.welcomes(caller))) return true;
   const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   if (mine_stands || (peer.link && !peer.link->needs(caller.progress))) {
     send_verdict(caller.socket.get(), {CallVerdict::kDuplicate}, caller.binding);
@@ -443,13 +445,25 @@ bool TcpDevice::holds_marked(uint32_t rank) {
   return peers_[rank].link && !transport_.is_gone(rank) && peers_[rank].link->holds_marked();
 }
 
+/// The rank has left, as the link of another device was told; the link of this one broke before it said so. As long as
+/// the rank is there it waits until it has.
+bool TcpDevice::awaits_rest(uint32_t rank) {
+  const Peer& peer = peers_[rank];
+  if (!peer.link || !peer.link->is_broken() || left_ || transport_.state_of(rank) != RankState::kLeft) return false;
+  return peer.refused_since_ns == 0 && (peer.read_until_ns == 0 || now_ns() < peer.read_until_ns);
+}
+
 bool TcpDevice::has_read_all(uint32_t rank) {
   Peer& peer = peers_[rank];
+  const Patience& patience = transport_.patience();
+  if (peer.read_until_ns == 0) peer.read_until_ns = now_ns() + patience.dead_ns + patience.reconnect_ns;
+  if (awaits_rest(rank)) {
+    if (!peer.call && peer.call_again_ns == 0) peer.call_again_ns = 1;
+    return false;
+  }
   peer.call.reset();
   peer.call_again_ns = 0;
   if (!peer.link || left_) return true;
-  const Patience& patience = transport_.patience();
-  if (peer.read_until_ns == 0) peer.read_until_ns = now_ns() + patience.dead_ns + patience.reconnect_ns;
   const bool all = peer.link->finish(transport_.state_of(rank) != RankState::kLeft, peer.read_until_ns);
   transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
   return all;

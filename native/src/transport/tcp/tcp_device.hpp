@@ -72,6 +72,7 @@ class TcpDevice final : public NetworkDevice {
   void open_called(Peer& peer);
   static void call_again(Peer& peer, uint64_t after_ns);
   void was_refused(uint32_t rank);
+  bool awaits_rest(uint32_t rank);
   void was_hung_up_on(uint32_t rank);
   bool watch(int socket, uint32_t tag, bool edges);
   void poll();
