@@ -190,7 +190,8 @@ void TcpDevice::talk_again(uint32_t rank) {
 bool TcpDevice::answer(Caller& caller) {
   Peer& peer = peers_[caller.rank];
   const bool stays = !left_ || (peer.link && peer.link->is_leaving());
-  if (peer.closed || !stays || !(awaits_rest(caller.rank) || transport_.welcomes(caller))) return true;
+  const bool is_welcome = awaits_rest(caller.rank) || transport_.welcomes(caller);
+  if (!is_welcome || peer.closed || !stays) return true;
   const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   if (mine_stands || (peer.link && !peer.link->needs(caller.progress))) {
     send_verdict(caller.socket.get(), {CallVerdict::kDuplicate}, caller.binding);
