@@ -417,6 +417,28 @@ TEST_P(TcpLinkTest, ARankThatHasLeftIsNotReadForEver) {
   EXPECT_TRUE(answerer_.link->has_ended());
 }
 
+// Known from elsewhere, and the last read finds that the connection is gone.
+TEST_P(TcpLinkTest, ARankThatHasLeftIsAwaitedWhereItsConnectionBreaksAtTheEnd) {
+  connect();
+  pass();
+  ASSERT_TRUE(caller_.post(0));
+  caller_.link->leave(RankState::kLeft, 3);
+  caller_.link->cut();
+  for (int i = 0; i < 4 && answerer_.link->is_open(); ++i)
+    EXPECT_FALSE(answerer_.link->finish(false, now_ns() + kHour));
+  ASSERT_TRUE(answerer_.link->is_broken());
+  connect();
+  bool left = false, read = false;
+  for (int i = 0; i < 100 && !(left && read); ++i) {
+    left = left || caller_.link->has_left();
+    answerer_.pass();
+    read = answerer_.link->finish(false, now_ns() + kHour);
+  }
+  EXPECT_TRUE(left && read);
+  EXPECT_EQ(first(1), answerer_.taken);
+  EXPECT_EQ(std::vector<RankState>{RankState::kLeft}, answerer_.ends);
+}
+
 TEST_P(TcpLinkTest, OfARankThatHasFailedOnlyWhatHasComeIsRead) {
   connect();
   pass();

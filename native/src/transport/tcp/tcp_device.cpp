@@ -25,6 +25,8 @@ constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAga
                    kMendAgainLater = 50'000'000;
 /// In sequence, ten seconds of them at least, until monitors are to find out who hangs up.
 constexpr uint32_t kHangUpsToSuspect = 1000;
+/// Calls in sequence that a rank which has left turns away, until it counts as over.
+constexpr uint32_t kTurnedAway = 10;
 constexpr int kEvents = 64;
 /// ns: between looks for links that are stuck; how long one is before its system asks the other one, and before a rank
 /// whose system does not answer is watched.
@@ -111,7 +113,6 @@ void TcpDevice::call_again(Peer& peer, uint64_t after_ns) {
 /// find out.
 void TcpDevice::was_refused(uint32_t rank) {
   Peer& peer = peers_[rank];
-  if (transport_.is_gone(rank)) peer.refused_since_ns = now_ns();  // and does not wait any more
   if (peer.link->progress().connections != 0) return call_again(peer, kCallAgain);
   if (peer.refused_since_ns == 0) peer.refused_since_ns = now_ns();
   if (now_ns() - peer.refused_since_ns >= kPatience) transport_.call_failed(rank, peer.call->why());
@@ -137,6 +138,7 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     return;
   }
   const OutgoingCall::Answer answer = peer.call->go_on();
+  if (transport_.is_gone(rank)) return go_on_for_rest(peer, answer);
   if (answer != OutgoingCall::Answer::kWaiting && answer != OutgoingCall::Answer::kLater) peer.hang_ups = 0;
   if (shows_life(*peer.call, answer)) peer.refused_since_ns = 0;
   switch (answer) {
@@ -156,6 +158,26 @@ void TcpDevice::go_on_calling(uint32_t rank) {
     case OutgoingCall::Answer::kAccepted:
       open_called(peer);
       return;
+  }
+}
+
+/// A rank that has left answers until it has said all: one that turns calls away is over, or has nothing for this link.
+void TcpDevice::go_on_for_rest(Peer& peer, OutgoingCall::Answer answer) {
+  switch (answer) {
+    case OutgoingCall::Answer::kWaiting:
+      return;
+    case OutgoingCall::Answer::kAccepted:
+      peer.turned_away = 0;
+      return open_called(peer);
+    case OutgoingCall::Answer::kDuplicate:
+      return call_again(peer, kMendAgainLater);
+    case OutgoingCall::Answer::kUnreached:
+      return call_again(peer, kCallAgain);
+    case OutgoingCall::Answer::kFailed:
+    case OutgoingCall::Answer::kLater:
+    case OutgoingCall::Answer::kRefused:
+      ++peer.turned_away;
+      return call_again(peer, kCallAgain);
   }
 }
 
@@ -451,7 +473,7 @@ bool TcpDevice::holds_marked(uint32_t rank) {
 bool TcpDevice::awaits_rest(uint32_t rank) {
   const Peer& peer = peers_[rank];
   if (!peer.link || !peer.link->is_broken() || left_ || transport_.state_of(rank) != RankState::kLeft) return false;
-  return peer.refused_since_ns == 0 && (peer.read_until_ns == 0 || now_ns() < peer.read_until_ns);
+  return peer.turned_away < kTurnedAway && (peer.read_until_ns == 0 || now_ns() < peer.read_until_ns);
 }
 
 bool TcpDevice::has_read_all(uint32_t rank) {

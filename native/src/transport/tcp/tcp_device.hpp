@@ -57,6 +57,7 @@ class TcpDevice final : public NetworkDevice {
     uint64_t refused_since_ns = 0;  // 0: it was not
     uint32_t hang_ups = 0;          // in sequence, before it had proved itself
     uint64_t read_until_ns = 0;     // 0: it is not gone
+    uint32_t turned_away = 0;       // calls in sequence for what is left of one that has left
     bool greeted = false;
     bool closed = false;
   };
@@ -68,6 +69,7 @@ class TcpDevice final : public NetworkDevice {
   bool answer(Caller& caller);
   bool accept(Caller& caller);
   void go_on_calling(uint32_t rank);
+  void go_on_for_rest(Peer& peer, OutgoingCall::Answer answer);
   void begin_to_mend(uint32_t rank);
   void open_called(Peer& peer);
   static void call_again(Peer& peer, uint64_t after_ns);

@@ -401,6 +401,7 @@ void TcpLink::blame(const char* why) {
 
 bool TcpLink::finish(bool failed, uint64_t until_ns) {
   if (state_ == State::kCalling) return true;
+  const bool was_open = is_open();
   readable_ = true;
   for (int reads = 0; is_readable() && reads < kReadsOfTheGone; ++reads) {
     read();
@@ -409,6 +410,7 @@ bool TcpLink::finish(bool failed, uint64_t until_ns) {
   // Of one that has left a goodbye is on its way here, if its host is still there.
   const bool awaits_more = !failed || is_readable();
   if (state_ == State::kOpen && awaits_more && now_ns() < until_ns) return false;
+  if (was_open && is_broken() && !failed && now_ns() < until_ns) return false;  // it is to be mended
   if (state_ != State::kEnded) end(RankState::kFailed, 0);
   return true;
 }
