@@ -418,7 +418,7 @@ TEST_P(TcpLinkTest, ARankThatHasLeftIsNotReadForEver) {
 }
 
 // Known from elsewhere, and the last read finds that the connection is gone.
-TEST_P(TcpLinkTest, ARankThatHasLeftIsAwaitedWhereItsConnectionBreaksAtTheEnd) {
+TEST_P(TcpLinkTest, AConnectionThatBreaksAtTheEndIsMended) {
   connect();
   pass();
   ASSERT_TRUE(caller_.post(0));
