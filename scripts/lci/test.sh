@@ -7,8 +7,8 @@ usage_test() {
 Usage: ./lci test [quick|SUITE|soak [PART]]
 
 Builds, installs the modules, and runs the suites: all in small doses, or the fast ones, or one, or parts of the soak, which
-has the full figures and takes hours. Logs are in .lci/logs. The suites, with tiers, row (two rows run side by side, then those
-in neither) and deadline in seconds:
+has the full figures and takes hours. Logs are in .lci/logs. The suites, with tiers, what may run beside them (any other one, any
+but one that calls Maven, too, or none) and deadline in seconds:
 $SUITES
 Parts of the soak:
 $SOAK_PARTS
@@ -36,7 +36,7 @@ test_one() {
 }
 
 test_tier() {
-  local tier=$1 rows=() name passed=0 failures=() start=$SECONDS
+  local tier=$1 both=() name passed=0 failures=() start=$SECONDS
   export LCI_TIER=$tier
   need_tools
   mkdir -p "$state/logs"
@@ -47,14 +47,15 @@ test_tier() {
   rm -rf "$results" && mkdir -p "$results"
   source_hash > "$results.stamp"
   printf 'suite\tseconds\tof processors\n' > "$state/logs/times.tsv"
-  test_row "$tier" 1 & rows+=($!)
-  test_row "$tier" 2 & rows+=($!)
-  wait "${rows[@]}" || true # what became of the suites is in $results
-  test_row "$tier" -
+  rm -rf "$begun" && mkdir -p "$begun"
+  test_in_turn "$tier" 'any|maven' & both+=($!)
+  test_in_turn "$tier" 'any|maven' & both+=($!)
+  wait "${both[@]}" || true # what became of the suites is in $results
+  test_in_turn "$tier" none
   stop_running
   echo "tier $tier: $((SECONDS - start)) s; suites:"
   # Once more at the end, where it is seen.
-  for name in $(suites_of "$tier" '*' | cut -d ' ' -f 1); do
+  for name in $(suites_of "$tier" | cut -d ' ' -f 1); do
     if [[ $(cat "$results/$name" 2> /dev/null) == passed ]]; then
       passed=$((passed + 1))
     else
@@ -67,21 +68,37 @@ test_tier() {
   ((${#failures[@]} == 0))
 }
 
-# suites_of TIER ROW: name and deadline of each, a line each.
+# suites_of TIER: name, deadline and what may run beside it, of each, a line each.
 suites_of() {
-  awk -v tier="$1" -v row="$2" 'index("," $2 ",", "," tier ",") && (row == "*" || $3 == row) { print $1, $4 }' <<< "$SUITES"
+  awk -v tier="$1" 'index("," $2 ",", "," tier ",") { print $1, $4, $3 }' <<< "$SUITES"
 }
 
-# test_row TIER ROW: its suites, one after the other.
-test_row() {
-  local name deadline
-  while read -r name deadline; do
+# test_in_turn TIER KINDS: suites of these kinds, one after the other, until none is left that may begin.
+test_in_turn() {
+  local name deadline kind
+  while begin_suite "$1" "$2"; do
     if test_suite "$name" "suite_$name" "$deadline" "$state/logs/$name.log"; then
       echo passed > "$results/$name"
     else
       echo failed > "$results/$name"
     fi
-  done < <(suites_of "$1" "$2")
+    [[ $kind != maven ]] || rm "$begun/calls-maven"
+  done
+}
+
+# begin_suite TIER KINDS: sets name, deadline and kind to the first suite that nobody has begun and that may begin now.
+begin_suite() {
+  {
+    flock 5
+    while read -r name deadline kind; do
+      [[ $kind =~ ^($2)$ && ! -e $begun/suite-$name ]] || continue
+      [[ $kind != maven || ! -e $begun/calls-maven ]] || continue
+      touch "$begun/suite-$name"
+      [[ $kind != maven ]] || touch "$begun/calls-maven"
+      return
+    done < <(suites_of "$1")
+    return 1
+  } 5> "$begun/lock"
 }
 
 test_soak() {
@@ -167,7 +184,7 @@ test_suite() {
     printf '\nFATAL: not done in %d s\n' "$3" >> "$log"
   fi
   {
-    flock 6 # the other row has its lines before or after these
+    flock 6 # a suite beside this one has its lines before or after these
     printf '%-14s %-8s %5d s  %s\n' "$name" "$result" "$took" "$(summary_line "$log")"
     absent_peers "$log"
     ((code == 0)) || { echo "---- the end of ${log#"$home/"}"; tail -n 60 "$log"; echo "----"; }

@@ -421,28 +421,48 @@ suites() {
   printf '%s\n' "readonly SUITES='" "$1" "'" "$2" 'build_ahead_test() { :; }' > "$tree/scripts/lci/test/suites.sh"
 }
 
-# Each of the first two waits for the other; the third has nobody beside it.
-test_two_rows_of_suites_run_side_by_side() {
-  make_tree
-  suites $'a test 1 60 in the first row\nb test 2 60 in the second\nc test - 60 alone' "
+# suites_that_meet: adds, to those of that tree, suites of which each waits for another one.
+suites_that_meet() {
+  cat >> "$tree/scripts/lci/test/suites.sh" << EOF
 meet() {
   touch '$dir'/\$1-begins
   until [[ -e '$dir'/\$2-begins ]]; do sleep 0.01; done
   echo '1 passed, 0 failed'
   touch '$dir'/\$1-ends
 }
+EOF
+}
+
+# Each of the first two waits for the other; the third has nobody beside it.
+test_two_suites_run_side_by_side() {
+  make_tree
+  suites $'a test any 60 one\nb test any 60 beside it\nc test none 60 alone' "
 suite_a() { meet a b; }
 suite_b() { meet b a; }
 suite_c() { [[ -e '$dir/a-ends' && -e '$dir/b-ends' ]]; }"
+  suites_that_meet
   in_tree test
   equal "$code" 0 "$out$err"
   contains "$out" "3 passed, 0 failed"
   equal "$(sed 1d "$tree/.lci/logs/times.tsv" | cut -f 1 | sort | xargs)" "a b c"
 }
 
-test_a_row_goes_on_after_a_suite_that_failed() {
+# The first waits for the third, for the second may not begin before the first has ended.
+test_suites_that_call_maven_run_one_after_the_other() {
   make_tree
-  suites $'a test 1 60 fails\nb test 1 60 after it\nc quick 1 60 of another tier' "
+  suites $'a test maven 60 one\nb test maven 60 after it\nc test any 60 beside it' "
+suite_a() { meet a c; }
+suite_b() { [[ -e '$dir/a-ends' ]]; }
+suite_c() { meet c a; }"
+  suites_that_meet
+  in_tree test
+  equal "$code" 0 "$out$err"
+  contains "$out" "3 passed, 0 failed"
+}
+
+test_the_next_suite_runs_after_one_that_failed() {
+  make_tree
+  suites $'a test maven 60 fails\nb test maven 60 after it\nc quick any 60 of another tier' "
 suite_a() { echo 'FATAL: broken'; return 1; }
 suite_b() { touch '$dir/b'; }
 suite_c() { touch '$dir/c'; }"
@@ -453,9 +473,9 @@ suite_c() { touch '$dir/c'; }"
   contains "$out" "1 passed, 1 failed"
 }
 
-test_a_signal_ends_both_rows() {
+test_a_signal_ends_both_suites() {
   make_tree
-  suites $'a test 1 60 lasts\nb test 2 60 lasts\nc test 1 60 does not begin' "
+  suites $'a test any 60 lasts\nb test any 60 lasts\nc test any 60 does not begin' "
 last() { echo \$BASHPID > '$dir'/\$1.new && mv '$dir'/\$1.new '$dir'/\$1 && exec sleep 300; }
 suite_a() { last a; }
 suite_b() { last b; }
@@ -476,7 +496,7 @@ suite_c() { touch '$dir/c'; }"
 # The builds that suites need go on beside that of the product, and end with it if it fails.
 test_builds_ahead_are_made_beside_the_product_and_end_with_it() {
   make_tree
-  suites $'a test 1 60 does not begin' "suite_a() { touch '$dir/a'; }"
+  suites $'a test any 60 does not begin' "suite_a() { touch '$dir/a'; }"
   echo "build_ahead_test() { echo \$BASHPID > '$dir'/ahead.new && mv '$dir'/ahead.new '$dir'/ahead && exec sleep 300; }" \
     >> "$tree/scripts/lci/test/suites.sh"
   printf '#!/bin/sh\nuntil [ -e "%s" ]; do sleep 0.01; done\necho "[ERROR] broken"; exit 1\n' "$dir/ahead" > "$dir/bin/mvn"

@@ -69,7 +69,7 @@ build_native_fuzz() { native_build_by_clang "$native_fuzz" '' -DLCI_FUZZ=ON -DLC
 build_ahead_quick() { build_native_tests; }
 build_ahead_test() {
   local build
-  for build in tests fuzz asan tsan faulty; do "build_native_$build" || true; done
+  for build in tests asan faulty tsan fuzz; do "build_native_$build" || true; done
 }
 
 native_sources() {

@@ -2,37 +2,38 @@
 # shellcheck shell=bash
 # The suites of ./lci test. "Proves" names the rows of the specification that a suite proves as a whole.
 
-# What `./lci test` runs: name, tiers, row, deadline in seconds, description. The work is done by function suite_NAME. The two rows run
-# side by side, each one suite after the other; those in neither come last, alone. What calls Maven is in one row, as it writes in
-# the folders of the modules. Suites that need builds of their own come late: these are made meanwhile. A deadline is for what hangs,
-# and leaves room for a machine that is several times slower than ours.
+# What `./lci test` runs: name, tiers, what may run beside it, deadline in seconds, description. The work is done by function suite_NAME.
+# Two suites run side by side, whichever comes next in the table and may begin: beside one of `maven`, which writes in the folders of
+# the modules, no other of these; those with `none` come last, alone. Suites that need builds of their own come late: these are made
+# meanwhile. Short ones end the table, for what is last has nothing beside it. A deadline is for what hangs, and leaves room for a
+# machine that is several times slower than ours.
 readonly SUITES='
-java               quick,test 1  2400  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
-readme             quick,test 1   600  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
-ffm                test       1  1500  the bridge and a choice of the API once more, on the packed jars in a JDK of 22 or newer, if there is one
-races              test       1   600  requests, cancels, ends and deaths in every order, under jcstress
-bad-input          test       1   600  one clear line and a non-zero exit for each kind of bad input
-oracle             test       1   900  k-mer histograms equal those of jellyfish
-oracle-collectives test       1   900  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
-kill               test       1   900  kill -9 of ranks: the others name the dead one and end, nothing is left
-kv-service         test       1   600  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
-kill-kmer          test       1   600  kill -9 of ranks of the k-mer job, also while they join, and of the launcher
-prometheus         test       1   600  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
-net-java           test       1  1200  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
-mutations-jvm      test       1  1800  each deliberate fault is noticed by the tests of the whole system as well
-slow-consumer      test       1   600  a slow consumer stops its sender, memory stays, nothing is lost
-mutations          test       1  2400  each deliberate fault in the core is noticed by its test
-format             quick,test 2   600  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
-tool               quick,test 2   900  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
-launcher           quick,test 2   600  exit codes, output, signals, nothing left behind, sweep
-native             quick,test 2  2400  the core: all native tests, rows of the specification among them
-net                test       2   240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
-package            test       2  1500  a program over the installed library, in C and C++11; the documented environment
-bench              test       2   900  the measurements of ./lci bench work, in a tiny dose
-fuzz               test       2  1800  random input, a minute of it, for everything that the core reads from others
-native-asan        test       2  2400  the tests of suite native under address and undefined-behaviour sanitizer
-native-tsan        test       2  3600  the tests of suite native under thread sanitizer
-conformance        test       -    60  docs/internals/conformance.md is what the rows, the tests and this run say: the last suite
+java               quick,test maven  2400  Maven modules, on the packed jars: units, TCK, architecture, jobs of several ranks
+format             quick,test any     600  sources are formatted, scripts are clean, no wall is crossed, deliberate faults have their lines, the language is plain
+tool               quick,test any     900  ./lci itself: when it builds, what it says, exit codes; the checks of walls, faults, language and pages
+launcher           quick,test any     600  exit codes, output, signals, nothing left behind, sweep
+native             quick,test any    2400  the core: all native tests, rows of the specification among them
+readme             quick,test maven   600  the example of README.md is the compiled one and runs, also in a project as the guide shows it; the quick start runs
+ffm                test       maven  1500  the bridge and a choice of the API once more, on the packed jars in a JDK of 22 or newer, if there is one
+bad-input          test       any     600  one clear line and a non-zero exit for each kind of bad input
+oracle             test       any     900  k-mer histograms equal those of jellyfish
+oracle-collectives test       any     900  collectives by each of their algorithms give what they give by Open MPI and MPICH, or by a model in C
+kill               test       any     900  kill -9 of ranks: the others name the dead one and end, nothing is left
+net                test       any     240  ranks on several hosts, over a network that breaks: the dead are named, the living are not, nothing is lost; beside it the oracle on 4 hosts and kv-service on 2
+net-java           test       maven  1200  streams, calls, remote memory, graphs, TCK and rows of the Java API, all ranks by TCP, then two ranks to a host, with collectives
+native-asan        test       any    2400  the tests of suite native under address and undefined-behaviour sanitizer
+mutations-jvm      test       maven  1800  each deliberate fault is noticed by the tests of the whole system as well
+mutations          test       any    2400  each deliberate fault in the core is noticed by its test
+native-tsan        test       any    3600  the tests of suite native under thread sanitizer
+races              test       maven   600  requests, cancels, ends and deaths in every order, under jcstress
+fuzz               test       any    1800  random input, a minute of it, for everything that the core reads from others
+bench              test       any     900  the measurements of ./lci bench work, in a tiny dose
+package            test       any    1500  a program over the installed library, in C and C++11; the documented environment
+kv-service         test       any     600  the sample kv-service: the commands of its page, requests, load, a rank that is killed, an orderly end
+slow-consumer      test       any     600  a slow consumer stops its sender, memory stays, nothing is lost
+kill-kmer          test       any     600  kill -9 of ranks of the k-mer job, also while they join, and of the launcher
+prometheus         test       any     600  Prometheus (of Debian) scrapes a job of two ranks and shows its figures; the alerts are right
+conformance        test       none     60  docs/internals/conformance.md is what the rows, the tests and this run say
 '
 
 suite_format() {
