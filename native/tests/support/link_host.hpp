@@ -41,6 +41,7 @@ class LinkHost : public lci::TcpHost {
   uint64_t barriers() override { return 0; }
   void barriers_came(uint32_t, uint64_t) override {}
   void barriers_came(uint32_t, uint32_t) override {}
+  void link_stands(uint32_t, bool) override {}
   void gone(uint32_t, lci::RankState state) override { ends.push_back(state); }
   void told_gone(uint32_t, lci::RankState state, uint32_t) override { ends.push_back(state); }
   bool has_failed(uint32_t) override { return other_has_failed; }

@@ -41,7 +41,8 @@ build_native_tests() {
   if (need_clang); then by=$(command -v clang++); else say "lci: without clang, gcc compiles the tests, which takes longer"; fi
   native_build "$native_test_build" '' -DCMAKE_BUILD_TYPE=Release -DLCI_TEST_COMPILER="$by"
 }
-build_native_asan() { native_build_by_clang "$native_asan" '' -DLCI_SANITIZE=address,undefined; }
+# With the fuzz targets, which run over the same core.
+build_native_asan() { native_build_by_clang "$native_asan" '' -DLCI_SANITIZE=address,undefined -DLCI_FUZZ=ON; }
 build_native_tsan() { native_build_by_clang "$native_tsan" '' -DLCI_SANITIZE=thread; }
 
 # native_build_by_clang FOLDER TARGETS CMAKE-OPTION...: clang takes two thirds of gcc's time for instrumented builds, and half of it
@@ -62,14 +63,12 @@ build_native_faulty() {
     -DLCI_TEST_OBJECTS="$native_test_build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG"
 }
 
-build_native_fuzz() { native_build_by_clang "$native_fuzz" '' -DLCI_FUZZ=ON -DLCI_SANITIZE=address,undefined; }
-
 # What the suites of a tier need, in the order in which they need it. Runs beside them, for they leave a third of the
 # processors' time. A build that fails here fails again, and is told, where it is needed.
 build_ahead_quick() { build_native_tests; }
 build_ahead_test() {
   local build
-  for build in tests asan faulty tsan fuzz; do "build_native_$build" || true; done
+  for build in tests asan faulty tsan; do "build_native_$build" || true; done
 }
 
 native_sources() {

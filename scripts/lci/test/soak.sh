@@ -36,7 +36,7 @@ soak_build() {
   case $1 in
     chaos | conformance | launchers | net-kill | net-faults | net-loss | net-scale | peer-memory | stress) echo build_native_tests ;;
     stress-tsan) echo build_native_tsan ;;
-    fuzz) echo build_native_fuzz ;;
+    fuzz) echo build_native_asan ;;
     mutations) echo build_native_faulty ;;
   esac
 }

@@ -72,8 +72,8 @@ fuzz_target() {
 # fuzz SECONDS: for each target.
 fuzz() {
   local programs=() source fuzz_seconds=$1
-  build_native_fuzz || return 1
-  for source in "$home"/native/tests/fuzz/*_fuzz.cpp; do programs+=("$native_fuzz/$(basename "$source" .cpp)"); done
+  build_native_asan || return 1
+  for source in "$home"/native/tests/fuzz/*_fuzz.cpp; do programs+=("$native_asan/$(basename "$source" .cpp)"); done
   two_at_a_time fuzz_target "${programs[@]}"
 }
 

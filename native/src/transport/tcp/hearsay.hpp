@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// That a rank of this host has failed, whose process lives, as far as this host can see: ranks of other hosts say so,
-// and are not believed at once. If a host is cut off in one direction alone, those who hear nothing of it any more say
-// of each of its ranks that it has failed, and the others there hear that. So a word is believed only when its speaker
-// has lived for as long as it takes to find out that it is not to be reached. [NETWORK 3.6]
+// What others say of a rank, and is not believed at once. Of one that has left, while it can still say so itself, over
+// a link behind all that it has sent. Of a rank of this host whose process lives, as far as this host can see, what
+// ranks of other hosts say: if a host is cut off in one direction alone, those who hear nothing of it any more say of
+// each of its ranks that it has failed, and the others there hear that. So a word is believed only when its speaker has
+// lived for as long as it takes to find out that it is not to be reached. [NETWORK 3.6]
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/no_memory.hpp"
+#include "peer/rank_state.hpp"
 
 namespace lci {
 
@@ -21,6 +23,7 @@ class Hearsay {
  public:
   struct Word {
     uint32_t speaker, rank;
+    RankState state;
     uint64_t due_ns;
   };
 
@@ -32,6 +35,15 @@ class Hearsay {
     if (!unless_no_memory([&] { words_.push_back(word); })) return false;
     waits_.store(true, std::memory_order_release);
     return true;
+  }
+
+  /// What was said of a rank's leaving is due: it does not say so itself any more.
+  void hurry_departure(uint32_t rank) {
+    if (!waits_.load(std::memory_order_acquire)) return;
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (Word& word : words_) {
+      if (word.rank == rank && word.state == RankState::kLeft) word.due_ns = 0;
+    }
   }
 
   /// Takes those out that are due at @p now.

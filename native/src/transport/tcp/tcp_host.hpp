@@ -28,6 +28,9 @@ class TcpHost {
   /// A peer has completed so many at least; or by the low bits of the number.
   virtual void barriers_came(uint32_t rank, uint64_t completed) = 0;
   virtual void barriers_came(uint32_t rank, uint32_t low_bits) = 0;
+  /// A link to a rank has come to stand, or does so no more. While it stands, also between two connections, the rank's
+  /// own goodbye comes over it, behind all else.
+  virtual void link_stands(uint32_t rank, bool stands) = 0;
   /// A rank is gone, by its own word.
   virtual void gone(uint32_t rank, RankState state) = 0;
   /// A rank is gone, by the word of rank @p by.

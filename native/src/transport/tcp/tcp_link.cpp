@@ -83,7 +83,7 @@ void TcpLink::open(Connection connection, const LinkProgress& peer, bool answere
   proposed_ = UINT64_MAX;
   seen_at_ns_ = 0;
   seen_arrived_ = UINT64_MAX;
-  state_ = State::kOpen;
+  become(State::kOpen);
   readable_ = writable_ = true;
   host_.memory().known_to(rank_).store(1, std::memory_order_seq_cst);
   if (leaving_) return;  // the goodbye is the last record
@@ -227,7 +227,7 @@ void TcpLink::acknowledge() {
 void TcpLink::rest() {
   drop_connection();
   readable_ = writable_ = hung_up_ = peer_rests_ = false;
-  state_ = State::kResting;
+  become(State::kResting);
 }
 
 /// The peer may have agreed to a proposal, unless it acknowledges more. If nothing was said since, so does this side.
@@ -311,13 +311,19 @@ ssize_t TcpLink::receive() {
   return came;
 }
 
+void TcpLink::become(State state) {
+  const auto stands = [](State each) { return each == State::kOpen || each == State::kBroken; };
+  if (stands(state) != stands(state_)) host_.link_stands(rank_, stands(state));
+  state_ = state;
+}
+
 /// Both sides are to learn of it at once.
 void TcpLink::cut() {
   used_up_ = connection_.is_used_up();
   reset_at_close(connection_.socket());
   drop_connection();
   readable_ = writable_ = hung_up_ = false;
-  state_ = State::kBroken;
+  become(State::kBroken);
 }
 
 /// Frames are taken up to one that has not come whole, or has no memory: it comes to the front.
@@ -375,7 +381,7 @@ bool TcpLink::word_came(LinkWord word, const FrameHeader& frame) {
 }
 
 void TcpLink::end(RankState state, uint64_t barriers) {
-  state_ = State::kEnded;
+  become(State::kEnded);
   readable_ = blocked_ = false;
   host_.barriers_came(rank_, barriers);
   host_.gone(rank_, state);
@@ -416,7 +422,7 @@ void TcpLink::leave(RankState state, uint64_t barriers) {
   const FrameHeader goodbye{static_cast<uint8_t>(LinkWord::kEnd), 0, 0, static_cast<uint32_t>(state), 0, 0, barriers};
   const auto say_goodbye = [&] { out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers)); };
   leaving_ = state == RankState::kLeft && out_.empty() && unless_no_memory(say_goodbye);
-  if (!leaving_) state_ = State::kEnded;
+  if (!leaving_) become(State::kEnded);
 }
 
 bool TcpLink::has_left() {

@@ -107,6 +107,7 @@ class TcpLink final : private LinkEvents {
 
   bool record_came(const RecordHeader& header) override;
   bool word_came(LinkWord word, const FrameHeader& frame) override;
+  void become(State state);
   void take();
   ssize_t receive();
   bool hears_nothing_more() const;

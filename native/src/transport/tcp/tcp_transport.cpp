@@ -63,6 +63,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       barriers_(std::make_unique<std::atomic<uint64_t>[]>(size_)),
       own_barriers_(&barriers_[rank_]),
       is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),
+      standing_links_(std::make_unique<std::atomic<uint32_t>[]>(size_)),
       mirrors_(size_),
       monitors_(*this, patience_of(parts.attributes)) {
   gone_.reserve(size_);
@@ -230,16 +231,28 @@ void TcpTransport::gone(uint32_t rank, RankState state) {
   events_.wake_devices();
 }
 
-/// What a rank sent before it left is read to its end, whoever says that it left.
+/// Over a link that rests no goodbye comes.
+void TcpTransport::link_stands(uint32_t rank, bool stands) {
+  const uint32_t before = standing_links_[rank].fetch_add(stands ? 1 : UINT32_MAX, std::memory_order_seq_cst);
+  if (!stands && before == 1) hearsay_.hurry_departure(rank);
+}
+
+/// A rank that leaves says so over each link of its own, behind what it has sent: what others say may be here before.
+bool TcpTransport::is_believed_at_once(uint32_t rank, RankState state) const {
+  if (state == RankState::kFailed) return reaches(rank);
+  return standing_links_[rank].load(std::memory_order_seq_cst) == 0;
+}
+
 void TcpTransport::told_gone(uint32_t rank, RankState state, uint32_t by) {
-  const bool is_believed_at_once = state == RankState::kLeft || reaches(rank);
   const uint64_t due_ns = coarse_now_ns() + patience().dead_ns + patience().reconnect_ns;
-  if (is_believed_at_once || !hearsay_.add({by, rank, due_ns})) gone(rank, state);
+  if (is_believed_at_once(rank, state) || !hearsay_.add({by, rank, state, due_ns})) return gone(rank, state);
+  // Links of other devices may have gone meanwhile.
+  if (is_believed_at_once(rank, state)) hearsay_.hurry_departure(rank);
 }
 
 void TcpTransport::believe_hearsay() {
   for (const Hearsay::Word& word : hearsay_.take_due(coarse_now_ns())) {
-    if (!has_failed(word.speaker)) gone(word.rank, RankState::kFailed);
+    if (!has_failed(word.speaker)) gone(word.rank, word.state);
   }
 }
 

@@ -104,8 +104,10 @@ class TcpTransport final : public Transport, private TcpHost {
   uint64_t barriers() override { return own_barriers_->load(std::memory_order_acquire); }
   void barriers_came(uint32_t rank, uint64_t completed) override;
   void barriers_came(uint32_t rank, uint32_t low_bits) override;
+  void link_stands(uint32_t rank, bool stands) override;
   void gone(uint32_t rank, RankState state) override;
   void told_gone(uint32_t rank, RankState state, uint32_t by) override;
+  bool is_believed_at_once(uint32_t rank, RankState state) const;
   void believe_hearsay();
   bool has_failed(uint32_t rank) override { return is_gone(rank) && state_of(rank) == RankState::kFailed; }
   void devices_came(uint32_t rank, uint32_t devices) override;
@@ -135,6 +137,7 @@ class TcpTransport final : public Transport, private TcpHost {
   const std::unique_ptr<std::atomic<uint64_t>[]> barriers_;
   std::atomic<uint64_t>* own_barriers_;
   const std::unique_ptr<std::atomic<bool>[]> is_gone_;
+  const std::unique_ptr<std::atomic<uint32_t>[]> standing_links_;  // of all devices
 
   std::mutex mirrors_mutex_;
   std::vector<std::unique_ptr<Mirror>> mirrors_;
