@@ -72,10 +72,11 @@ function(lci_compile_tests target kind)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
 endfunction()
 
-# lci_grouped OUT NAME SOURCE...: with LCI_UNITY, files that each include a dozen of these, or two of what takes longer; else the sources. Tests have short
-# names of their own in the same two namespaces. So a group first includes all that its files do, and then each of these
-# where "lci" and "lci_test" are namespaces of its own, which see all of the real ones. A file that is no test, that
-# replaces functions of the C library, or that has definitions for the compiler, is compiled alone.
+# lci_grouped OUT NAME SOURCE...: with LCI_UNITY, files that each include a dozen of these, or two with a sanitizer, where
+# each group costs more; else the sources. Tests have short names of their own in the same two namespaces. So a group first
+# includes all that its files do, and then each of these where "lci" and "lci_test" are namespaces of its own, which see all
+# of the real ones. A file that is no test, that replaces functions of the C library, or that has definitions for the
+# compiler, is compiled alone.
 set(lci_group_size 12)
 if(LCI_SANITIZE)
   set(lci_group_size 24)
