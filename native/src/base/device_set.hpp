@@ -20,7 +20,7 @@ inline void set_bit(DeviceBits& bits, uint32_t device) {
 }
 
 /**
- * Devices that wait for something. Any thread may call anything.
+ * Devices of which something is so, as that they wait for something. Any thread may call anything.
  *
  * Memory orders: what a thread says of one device is one word, read and written sequentially consistent, so that a
  * device that has added itself and then looks for what it waits for, and a thread that has left that and then looks who

@@ -74,11 +74,9 @@ bool Peers::treat_as_gone(uint32_t rank, RankState state) {
 
 bool Peers::read_all_of(uint32_t rank, uint32_t index) {
   DeviceBits unread{};
-  PeerMemory* memory = transport_->mapped(rank);
   for (uint32_t device = 0; device < devices_.size(); ++device) {
     // Nobody may progress a device that nobody talks to.
-    const bool spoken_to = memory && memory->ring_pair_offset(device, rank_).load(std::memory_order_acquire) != 0;
-    if (spoken_to && device != index) set_bit(unread, device);
+    if (device != index && transport_->has_spoken(rank, device)) set_bit(unread, device);
   }
   return read_all(rank, unread);
 }

@@ -2,6 +2,7 @@
 #include "transport/router.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "lci/lci.h"
 
@@ -36,9 +37,13 @@ Router::Router(const TransportParts& parts)
   near_.wake_by(far_.bells());
 }
 
-Transport& Router::way_to(uint32_t rank) {
+const Transport& Router::way_to(uint32_t rank) const {
   if (hosts_.share(rank_, rank)) return near_;
   return far_;
+}
+
+Transport& Router::way_to(uint32_t rank) {
+  return const_cast<Transport&>(std::as_const(*this).way_to(rank));
 }
 
 int Router::describe(TransportAddress* out) {
@@ -88,8 +93,11 @@ void Router::gone(uint32_t rank, RankState state) {
   const std::lock_guard<std::mutex> guard(telling_);
   if (told_[rank]) return;
   // What a link says of a rank of this host is believed, but its process may live, and look at this rank's memory,
-  // until it is found to have ended here.
-  if (hosts_.share(rank_, rank) && near_.told_state(rank) == RankState::kActive) return events_.failed(rank);
+  // until it is found to have ended here. One that leaves says so here itself, after it has said so to other hosts.
+  if (hosts_.share(rank_, rank) && near_.told_state(rank) == RankState::kActive) {
+    if (state == RankState::kFailed) events_.failed(rank);
+    return;
+  }
   told_[rank] = true;
   std::atomic<uint64_t>& here = near_.barriers_completed(rank);
   raise_to(here, far_.barriers_completed(rank).load(std::memory_order_acquire));

@@ -24,6 +24,7 @@ class Router final : public Transport, private PeerEvents {
   int connect(uint64_t deadline_ns) override { return far_.connect(deadline_ns); }
   uint32_t most_lent(uint32_t wanted) const override { return far_.most_lent(wanted); }
   bool shares_addresses_with(uint32_t rank) const override { return near_.shares_addresses_with(rank); }
+  bool has_spoken(uint32_t rank, uint32_t device) const override { return way_to(rank).has_spoken(rank, device); }
   void look(bool now) override;
   std::atomic<uint64_t>& barriers_completed(uint32_t rank) override { return way_to(rank).barriers_completed(rank); }
   void park_barrier() override { near_.park_barrier(); }
@@ -38,6 +39,7 @@ class Router final : public Transport, private PeerEvents {
   void fenced(uint32_t by) override { events_.fenced(by); }
   void wake_devices() override { events_.wake_devices(); }
   Transport& way_to(uint32_t rank);
+  const Transport& way_to(uint32_t rank) const;
 
   const Hosts& hosts_;
   PeerEvents& events_;

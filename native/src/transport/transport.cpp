@@ -39,6 +39,11 @@ void Transport::show(uint32_t rank, PeerMemory& memory) {
   count_.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool Transport::has_spoken(uint32_t rank, uint32_t device) const {
+  PeerMemory* const memory = mapped(rank);
+  return memory && memory->ring_pair_offset(device, rank_).load(std::memory_order_acquire) != 0;
+}
+
 std::vector<TransportInfo> list_transports() {
   return {{"shm", ShmTransport::availability()},
           {"tcp", TcpTransport::availability()},

@@ -107,6 +107,9 @@ class Transport {
   /// Runtimes that met as processes do not, also where they are in one process.
   virtual bool shares_addresses_with(uint32_t rank) const = 0;
 
+  /// Whether a rank, which is gone, had sent something to that device of this one, as far as is known.
+  virtual bool has_spoken(uint32_t rank, uint32_t device) const;
+
   // --- who is there
   /// Tells the events of ranks that have gone since. At most every 20 ms it looks by itself, with @p now at once;
   /// what others have found it tells at every call.

@@ -246,7 +246,7 @@ class Run {
   void end() {
     if (input_.number<uint8_t>() % 8 != 0) return pass();
     if (input_.number<uint8_t>() % 2) {
-      link_->finish(true, 0);
+      link_->finish(true, false);
     } else {
       left_ = true;
       link_->leave(lci::RankState::kLeft, input_.number<uint8_t>());
@@ -329,10 +329,14 @@ class Run {
           frames.resize(frames.size() + bytes);
           continue;
         }
-        case 0:
-          frame.kind = static_cast<uint8_t>(lci::LinkWord::kDevices);
-          frame.arg = 1 + input_.number<uint8_t>() % lci::kMaxDevices;
+        case 0: {
+          const uint8_t number = input_.number<uint8_t>();
+          const bool counts = number < lci::kMaxDevices;
+          frame.kind = static_cast<uint8_t>(counts ? lci::LinkWord::kDevices : lci::LinkWord::kSpoken);
+          frame.arg = 1 + number % lci::kMaxDevices;
+          frame.aux = counts ? 0 : number % 2;
           break;
+        }
         case 1:  // of two ranks only this one can be meant
           frame.kind = static_cast<uint8_t>(lci::LinkWord::kNotice);
           frame.size = static_cast<uint32_t>(lci::RankState::kFailed);

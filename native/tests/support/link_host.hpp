@@ -47,6 +47,7 @@ class LinkHost : public lci::TcpHost {
   bool has_failed(uint32_t) override { return other_has_failed; }
   void fenced(uint32_t by) override { fenced_by.push_back(by); }
   void devices_came(uint32_t, uint32_t) override {}
+  void spoken_came(uint32_t, uint32_t device) override { spoken.push_back(device); }
 
   lci::Mirror& mirror() { return *mirror_; }
   /// Whether the other rank's messages have rings; and those.
@@ -59,7 +60,7 @@ class LinkHost : public lci::TcpHost {
   lci::RingProducer control, data;
   lci::Counters counters;
   std::vector<lci::RankState> ends;
-  std::vector<uint32_t> fenced_by;
+  std::vector<uint32_t> fenced_by, spoken;
   bool other_has_failed = false;
 
  private:

@@ -107,6 +107,23 @@ class PlayedRank {
                              key_of(binding, lci::CallSide::kAnswerer, call.verdict())};
     return lci::Connection(call.take_socket(), crypto_ ? &*crypto_ : nullptr, keys);
   }
+  /// Who has called and waits for a verdict, if anybody does.
+  std::optional<lci::Caller> take_caller(uint32_t device) {
+    door_.visit();
+    if (callers_.empty() && door_.has_callers(device)) door_.take_callers(device, &callers_);
+    if (callers_.empty()) return std::nullopt;
+    std::optional<lci::Caller> caller(std::move(callers_.back()));
+    callers_.pop_back();
+    return caller;
+  }
+  /// Opens a connection for it, of which nothing has come.
+  lci::Connection accept(lci::Caller caller) const {
+    const lci::CallVerdict verdict{lci::CallVerdict::kAccepted, caller.progress.connections + 1, 0};
+    EXPECT_TRUE(send_verdict(caller.socket.get(), verdict, caller.binding));
+    const lci::SealKeys keys{key_of(caller.binding, lci::CallSide::kAnswerer, verdict),
+                             key_of(caller.binding, lci::CallSide::kCaller, verdict)};
+    return lci::Connection(std::move(caller.socket), crypto_ ? &*crypto_ : nullptr, keys);
+  }
   const lci::CallIdentity& identity() const { return self_; }
   const lci::TcpAddress& address_of(uint32_t rank) const { return addresses_[rank]; }
   /// Nothing answers at its port any more.
@@ -134,6 +151,7 @@ class PlayedRank {
   std::unique_ptr<lci::Bootstrap> bootstrap_;
   std::optional<lci::CryptoLibrary> crypto_;  // if it seals
   lci::Door door_{self_, events_, log_, counters_};
+  std::vector<lci::Caller> callers_;
   lci::Profile own_{};
   std::vector<lci::TcpAddress> addresses_;
 };

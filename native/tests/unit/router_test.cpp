@@ -158,11 +158,14 @@ TEST(Router, ADeathIsHeardByARankThatDoesNotLookAtItsLinks) {
   EXPECT_EQ(LCI_ERR_PEER_FAILED, status.code);
 }
 
-/// Rank @p rank finds that another one has failed.
-void find_failed(Job& job, uint32_t rank, uint32_t failed) {
+/// Rank @p rank finds by one of its ways that another one is gone.
+void find_gone(Job& job, uint32_t rank, uint32_t gone, lci::RankState state) {
   // A private base, which only a cast of this kind reaches.
   auto& events = (lci::PeerEvents&)static_cast<lci::Router&>(job.runtime(rank)->runtime->transport());
-  events.gone(failed, lci::RankState::kFailed);
+  events.gone(gone, state);
+}
+void find_failed(Job& job, uint32_t rank, uint32_t failed) {
+  find_gone(job, rank, failed, lci::RankState::kFailed);
 }
 
 // A host is cut off in one direction: the others count its ranks as failed one after another, and their words come.
@@ -194,6 +197,17 @@ TEST(Router, ThatARankLeavesIsHeardOnAllHosts) {
     Job job(6, in_pairs());
     expect_heard(job, of, 5000, LCI_ERR_PEER_LEFT);
   }
+}
+
+// It says goodbye to other hosts, one of which says so here, before it does so on its own.
+TEST(Router, ARankOfThisHostThatLeavesIsNotTakenForDeadWhenAnotherHostHearsItFirst) {
+  Job job(4, in_pairs());
+  find_gone(job, 0, 1, lci::RankState::kLeft);
+  job.settle();
+  EXPECT_EQ(0u, job.counter(0, "peers_failed") + job.counter(0, "peers_left"));
+  job.close(1, 5000);
+  EXPECT_TRUE(until(job, [&] { return job.counter(0, "peers_left") == 1; }));
+  EXPECT_EQ(0u, job.counter(0, "peers_failed"));
 }
 
 // Two hosts go, and with them all to whom those of the other two had a link.

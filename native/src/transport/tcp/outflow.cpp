@@ -94,10 +94,11 @@ void Outflow::tell(const Report& report, uint32_t barriers) {
   end();
 }
 
-void Outflow::end_with(const FrameHeader& frame, const Report& report, uint32_t barriers) {
-  bytes_.provide(sizeof record_ + sizeof frame);
+void Outflow::end_with(const std::vector<FrameHeader>& frames, const Report& report, uint32_t barriers) {
+  const size_t bytes = frames.size() * sizeof(FrameHeader);
+  bytes_.provide(sizeof record_ + bytes);
   begin(report, barriers);
-  bytes_.append(&frame, sizeof frame);
+  bytes_.append(frames.data(), bytes);
   end();
 }
 

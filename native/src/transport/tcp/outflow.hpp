@@ -33,7 +33,7 @@ class Outflow {
   /// Makes a record that only reports.
   void tell(const Report& report, uint32_t barriers);
   /// Makes the last record, whatever the buffer holds.
-  void end_with(const FrameHeader& frame, const Report& report, uint32_t barriers);
+  void end_with(const std::vector<FrameHeader>& frames, const Report& report, uint32_t barriers);
   /// Something that the link itself says goes with the next record.
   void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg);
 

@@ -76,6 +76,7 @@ enum class LinkWord : uint8_t {
   kNotice = 0xE2,      ///< Rank `aux` is gone: `size` is its RankState, `arg` how many barriers it had completed.
   kEnd = 0xE3,         ///< The same of the sender itself; nothing follows.
   kRest = 0xE4,        ///< The sender has nothing to say: the connection may be closed until one of the two has.
+  kSpoken = 0xE5,  ///< Before kEnd: it has spoken to devices 64 * `aux` + i of the receiver, for each bit i of `arg`.
 };
 
 /// Bytes that a message has in its slots.

@@ -27,6 +27,8 @@ constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAga
 constexpr uint32_t kHangUpsToSuspect = 1000;
 /// Calls in sequence that a rank which has left turns away, until it counts as over.
 constexpr uint32_t kTurnedAway = 10;
+/// ns between two looks for what is left of a rank that is gone; the rest of that time nobody looked.
+constexpr uint64_t kLook = 500'000'000;
 constexpr int kEvents = 64;
 /// ns: between looks for links that are stuck; how long one is before its system asks the other one, and before a rank
 /// whose system does not answer is watched.
@@ -212,8 +214,8 @@ void TcpDevice::talk_again(uint32_t rank) {
 bool TcpDevice::answer(Caller& caller) {
   Peer& peer = peers_[caller.rank];
   const bool stays = !left_ || (peer.link && peer.link->is_leaving());
-  const bool is_welcome = awaits_rest(caller.rank) || transport_.welcomes(caller);
-  if (!is_welcome || peer.closed || !stays) return true;
+  const bool says_its_rest = transport_.is_gone(caller.rank) && !is_over(caller.rank);
+  if (!(says_its_rest || transport_.welcomes(caller)) || peer.closed || !stays) return true;
   const bool mine_stands = peer.call && peer.refused_since_ns == 0 && transport_.host().own_rank() < caller.rank;
   if (mine_stands || (peer.link && !peer.link->needs(caller.progress))) {
     send_verdict(caller.socket.get(), {CallVerdict::kDuplicate}, caller.binding);
@@ -236,7 +238,7 @@ bool TcpDevice::accept(Caller& caller) {
   Connection connection(std::move(caller.socket), transport_.crypto(), keys);
   if (!send_verdict(connection.socket(), verdict, caller.binding)) return true;
   peer.call.reset();
-  peer.call_again_ns = peer.refused_since_ns = 0;
+  peer.call_again_ns = peer.refused_since_ns = peer.turned_away = 0;
   link->open(std::move(connection), {number, caller.progress.taken}, true);
   return true;
 }
@@ -468,26 +470,47 @@ bool TcpDevice::holds_marked(uint32_t rank) {
   return peers_[rank].link && !transport_.is_gone(rank) && peers_[rank].link->holds_marked();
 }
 
-/// The rank has left, as the link of another device was told; the link of this one broke before it said so. As long as
-/// the rank is there it waits until it has.
+/// Of a rank that is gone: nothing comes over its link any more. One that has left, as the link of another device was
+/// told, says the rest of what it had over this one, its goodbye last; it is there until that has come.
+bool TcpDevice::is_over(uint32_t rank) {
+  const Peer& peer = peers_[rank];
+  if (!peer.link || peer.link->has_ended() || transport_.state_of(rank) != RankState::kLeft) return true;
+  return peer.turned_away >= kTurnedAway || !has_time(peer);
+}
+
+bool TcpDevice::has_time(const Peer& peer) const {
+  const Patience& patience = transport_.patience();
+  return peer.waited_ns < patience.dead_ns + patience.reconnect_ns;
+}
+
+/// It is to come over another connection. A call that the rank may have accepted is one.
 bool TcpDevice::awaits_rest(uint32_t rank) {
   const Peer& peer = peers_[rank];
-  if (!peer.link || !peer.link->is_broken() || left_ || transport_.state_of(rank) != RankState::kLeft) return false;
-  return peer.turned_away < kTurnedAway && (peer.read_until_ns == 0 || now_ns() < peer.read_until_ns);
+  if (!transport_.is_gone(rank) || is_over(rank)) return false;
+  return peer.link->is_broken() || peer.call || peer.call_again_ns != 0;
+}
+
+/// Time in which nobody looked does not count: what has come meanwhile may not have been read. One that has failed is
+/// not given more time by what it says: it may be there, and speak for ever.
+void TcpDevice::look_for_rest(uint32_t rank) {
+  Peer& peer = peers_[rank];
+  const uint64_t now = now_ns(), taken = peer.link->progress().taken;
+  if (peer.looked_ns != 0) peer.waited_ns += std::min(now - peer.looked_ns, kLook);
+  if (taken != peer.taken && transport_.state_of(rank) == RankState::kLeft) peer.waited_ns = 0;
+  peer.looked_ns = now;
+  peer.taken = taken;
+  if (peer.link->is_broken() && !peer.call && peer.call_again_ns == 0) peer.call_again_ns = 1;
 }
 
 bool TcpDevice::has_read_all(uint32_t rank) {
   Peer& peer = peers_[rank];
-  const Patience& patience = transport_.patience();
-  if (peer.read_until_ns == 0) peer.read_until_ns = now_ns() + patience.dead_ns + patience.reconnect_ns;
-  if (awaits_rest(rank)) {
-    if (!peer.call && peer.call_again_ns == 0) peer.call_again_ns = 1;
-    return false;
-  }
+  if (!peer.link || left_) return true;
+  look_for_rest(rank);
+  if (awaits_rest(rank)) return false;
   peer.call.reset();
   peer.call_again_ns = 0;
-  if (!peer.link || left_) return true;
-  const bool all = peer.link->finish(transport_.state_of(rank) != RankState::kLeft, peer.read_until_ns);
+  const bool failed = transport_.state_of(rank) != RankState::kLeft;
+  const bool all = peer.link->finish(failed, has_time(peer));
   transport_.own().summary(index_)[rank].store(1, std::memory_order_release);
   return all;
 }
@@ -506,7 +529,8 @@ void TcpDevice::close(uint32_t rank) {
 void TcpDevice::leave(RankState state) {
   for (const uint32_t rank : links_) {
     Peer& peer = peers_[rank];
-    if (!transport_.is_gone(rank)) peer.link->leave(state, transport_.host().barriers());
+    const bool hears = !transport_.is_gone(rank) || !is_over(rank);
+    if (hears) peer.link->leave(state, transport_.host().barriers());
     if (!peer.link->is_leaving()) peer.call.reset();
   }
   left_ = true;
@@ -517,12 +541,15 @@ bool TcpDevice::finish(bool at_once) {
   static_cast<void>(unless_no_memory([this] {
     poll();
     for (const uint32_t rank : links_) {
-      if (peers_[rank].link->is_leaving() && peers_[rank].link->is_broken()) go_on_calling(rank);
+      Peer& peer = peers_[rank];
+      if (!peer.link->is_leaving() || !peer.link->is_broken()) continue;
+      if (transport_.is_gone(rank)) look_for_rest(rank);
+      go_on_calling(rank);
     }
     take_callers();
   }));
   for (const uint32_t rank : links_) {
-    const bool left = transport_.is_gone(rank) || peers_[rank].link->has_left();
+    const bool left = (transport_.is_gone(rank) && is_over(rank)) || peers_[rank].link->has_left();
     all = all && left;
     if (left || at_once) peers_[rank].link->close(at_once);
   }

@@ -56,8 +56,10 @@ class TcpDevice final : public NetworkDevice {
     uint64_t call_again_ns = 0;     // 0: no call is wanted, or one is under way
     uint64_t refused_since_ns = 0;  // 0: it was not
     uint32_t hang_ups = 0;          // in sequence, before it had proved itself
-    uint64_t read_until_ns = 0;     // 0: it is not gone
-    uint32_t turned_away = 0;       // calls in sequence for what is left of one that has left
+    uint64_t looked_ns = 0;         // for what is left of one that is gone; 0: it is not
+    uint64_t waited_ns = 0;         // with looks, since something has come
+    uint64_t taken = 0;             // until the last look
+    uint32_t turned_away = 0;       // calls in sequence for it
     bool greeted = false;
     bool closed = false;
   };
@@ -74,7 +76,10 @@ class TcpDevice final : public NetworkDevice {
   void open_called(Peer& peer);
   static void call_again(Peer& peer, uint64_t after_ns);
   void was_refused(uint32_t rank);
+  bool is_over(uint32_t rank);
+  bool has_time(const Peer& peer) const;
   bool awaits_rest(uint32_t rank);
+  void look_for_rest(uint32_t rank);
   void was_hung_up_on(uint32_t rank);
   bool watch(int socket, uint32_t tag, bool edges);
   void poll();

@@ -39,6 +39,8 @@ class TcpHost {
   virtual bool has_failed(uint32_t rank) = 0;
   /// A peer says that this rank has failed.
   virtual void fenced(uint32_t by) = 0;
+  /// A peer, which leaves, has spoken to that device of this rank.
+  virtual void spoken_came(uint32_t rank, uint32_t device) = 0;
   /// A peer has so many devices.
   virtual void devices_came(uint32_t rank, uint32_t devices) = 0;
 

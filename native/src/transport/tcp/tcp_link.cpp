@@ -6,12 +6,14 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/device_set.hpp"
 #include "base/error.hpp"
 #include "base/no_memory.hpp"
 #include "host/socket.hpp"
@@ -372,12 +374,22 @@ bool TcpLink::word_came(LinkWord word, const FrameHeader& frame) {
     case LinkWord::kRest:
       peer_rests_ = true;
       return true;
+    case LinkWord::kSpoken:
+      return spoken_came(frame);
     case LinkWord::kEnd:
       if (!is_end) return false;
       end(state, frame.arg);
       return true;
   }
   return false;
+}
+
+bool TcpLink::spoken_came(const FrameHeader& frame) {
+  if (frame.aux >= DeviceBits{}.size()) return false;
+  for (uint64_t bits = frame.arg; bits != 0; bits &= bits - 1) {
+    host_.spoken_came(rank_, 64 * frame.aux + static_cast<uint32_t>(std::countr_zero(bits)));
+  }
+  return true;
 }
 
 void TcpLink::end(RankState state, uint64_t barriers) {
@@ -399,7 +411,7 @@ void TcpLink::blame(const char* why) {
 
 // --- the end
 
-bool TcpLink::finish(bool failed, uint64_t until_ns) {
+bool TcpLink::finish(bool failed, bool waits) {
   if (state_ == State::kCalling) return true;
   const bool was_open = is_open();
   readable_ = true;
@@ -409,8 +421,8 @@ bool TcpLink::finish(bool failed, uint64_t until_ns) {
   }
   // Of one that has left a goodbye is on its way here, if its host is still there.
   const bool awaits_more = !failed || is_readable();
-  if (state_ == State::kOpen && awaits_more && now_ns() < until_ns) return false;
-  if (was_open && is_broken() && !failed && now_ns() < until_ns) return false;  // it is to be mended
+  if (state_ == State::kOpen && awaits_more && waits) return false;
+  if (was_open && is_broken() && !failed && waits) return false;  // it is to be mended
   if (state_ != State::kEnded) end(RankState::kFailed, 0);
   return true;
 }
@@ -419,10 +431,25 @@ bool TcpLink::finish(bool failed, uint64_t until_ns) {
 void TcpLink::leave(RankState state, uint64_t barriers) {
   if (state_ != State::kOpen && state_ != State::kBroken) return;
   flush();
-  const FrameHeader goodbye{static_cast<uint8_t>(LinkWord::kEnd), 0, 0, static_cast<uint32_t>(state), 0, 0, barriers};
-  const auto say_goodbye = [&] { out_.end_with(goodbye, in_.report(), static_cast<uint32_t>(barriers)); };
+  const auto say_goodbye = [&] {
+    out_.end_with(last_words(state, barriers), in_.report(), static_cast<uint32_t>(barriers));
+  };
   leaving_ = state == RankState::kLeft && out_.empty() && unless_no_memory(say_goodbye);
   if (!leaving_) become(State::kEnded);
+}
+
+/// A device that reads the goodbye first is to know which others may have something of this rank left to read.
+std::vector<FrameHeader> TcpLink::last_words(RankState state, uint64_t barriers) {
+  DeviceBits spoken{};
+  for (uint32_t device = 0; device < host_.memory().devices(); ++device) {
+    if (host_.memory().ring_pair_offset(device, rank_).load(std::memory_order_acquire) != 0) set_bit(spoken, device);
+  }
+  std::vector<FrameHeader> words;
+  for (uint32_t i = 0; i < spoken.size(); ++i) {
+    if (spoken[i] != 0) words.push_back({static_cast<uint8_t>(LinkWord::kSpoken), 0, 0, 0, i, 0, spoken[i]});
+  }
+  words.push_back({static_cast<uint8_t>(LinkWord::kEnd), 0, 0, static_cast<uint32_t>(state), 0, 0, barriers});
+  return words;
 }
 
 bool TcpLink::has_left() {

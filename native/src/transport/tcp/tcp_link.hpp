@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "host/socket.hpp"
 #include "transport/chaos/connection_chaos.hpp"
@@ -87,8 +88,9 @@ class TcpLink final : private LinkEvents {
   void provide_words(size_t count) { out_.provide_words(count); }
   void say(LinkWord word, uint32_t size, uint32_t aux, uint64_t arg) { out_.say(word, size, aux, arg); }
 
-  /// The rank is known to be gone: reading ends where nothing is left, or at @p until_ns. True: it has.
-  bool finish(bool failed, uint64_t until_ns);
+  /// The rank is known to be gone: reads what is left. True: that was all.
+  /// @param waits for more: of one that has left, though nothing comes now; of one that has failed, if it is there
+  bool finish(bool failed, bool waits);
   /// All that was published has gone to the system.
   bool drained();
   /// See NetworkDevice.
@@ -107,6 +109,7 @@ class TcpLink final : private LinkEvents {
 
   bool record_came(const RecordHeader& header) override;
   bool word_came(LinkWord word, const FrameHeader& frame) override;
+  bool spoken_came(const FrameHeader& frame);
   void become(State state);
   void take();
   ssize_t receive();
@@ -120,6 +123,7 @@ class TcpLink final : private LinkEvents {
   bool has_nothing_to_say();
   void rest();
   void end(RankState state, uint64_t barriers);
+  std::vector<FrameHeader> last_words(RankState state, uint64_t barriers);
   bool has_sent_goodbye();
   bool awaits_system() const { return held_by_system() != 0; }
   uint32_t held_by_system() const;

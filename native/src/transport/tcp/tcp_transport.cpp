@@ -64,6 +64,7 @@ TcpTransport::TcpTransport(const TransportParts& parts)
       own_barriers_(&barriers_[rank_]),
       is_gone_(std::make_unique<std::atomic<bool>[]>(size_)),
       standing_links_(std::make_unique<std::atomic<uint32_t>[]>(size_)),
+      named_(std::make_unique<DeviceSet[]>(size_)),
       mirrors_(size_),
       monitors_(*this, patience_of(parts.attributes)) {
   gone_.reserve(size_);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device_set.hpp"
 #include "base/try_lock.hpp"
 #include "transport/network/lane_bells.hpp"
 #include "transport/network/mirror.hpp"
@@ -39,6 +40,9 @@ class TcpTransport final : public Transport, private TcpHost {
   void look(bool now) override;
   std::atomic<uint64_t>& barriers_completed(uint32_t rank) override { return barriers_[rank]; }
   bool shares_addresses_with(uint32_t rank) const override { return rank == rank_; }
+  bool has_spoken(uint32_t rank, uint32_t device) const override {
+    return named_[rank].contains(device) || Transport::has_spoken(rank, device);
+  }
   void park_barrier() override;
   void sleep(ParkLine& line, uint64_t until_ns) override;
   void wake_sleeper(const PeerMemory& memory, uint32_t slot) override;
@@ -110,6 +114,7 @@ class TcpTransport final : public Transport, private TcpHost {
   bool is_believed_at_once(uint32_t rank, RankState state) const;
   void believe_hearsay();
   bool has_failed(uint32_t rank) override { return is_gone(rank) && state_of(rank) == RankState::kFailed; }
+  void spoken_came(uint32_t rank, uint32_t device) override { named_[rank].add(device); }
   void devices_came(uint32_t rank, uint32_t devices) override;
 
   uint32_t slot_of(const ParkLine& line) const;
@@ -138,6 +143,7 @@ class TcpTransport final : public Transport, private TcpHost {
   std::atomic<uint64_t>* own_barriers_;
   const std::unique_ptr<std::atomic<bool>[]> is_gone_;
   const std::unique_ptr<std::atomic<uint32_t>[]> standing_links_;  // of all devices
+  const std::unique_ptr<DeviceSet[]> named_;  // by ranks that have left: those that they had spoken to
 
   std::mutex mirrors_mutex_;
   std::vector<std::unique_ptr<Mirror>> mirrors_;
