@@ -249,7 +249,7 @@ class Run {
       link_->finish(true, false);
     } else {
       left_ = true;
-      link_->leave(lci::RankState::kLeft, input_.number<uint8_t>());
+      link_->leave(lci::RankState::kLeft, input_.number<uint8_t>(), true);
     }
   }
 

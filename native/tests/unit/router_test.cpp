@@ -210,6 +210,18 @@ TEST(Router, ARankOfThisHostThatLeavesIsNotTakenForDeadWhenAnotherHostHearsItFir
   EXPECT_EQ(0u, job.counter(0, "peers_failed"));
 }
 
+// A rank tells its own host first that it leaves, and ranks there tell others: what it has said itself may be on its
+// way.
+TEST(Router, ThatARankOfAnotherHostLeavesIsHeardByItsLinkFirst) {
+  Job job(4, in_pairs());
+  find_gone(job, 0, 2, lci::RankState::kLeft);
+  job.settle();
+  EXPECT_EQ(0u, job.counter(0, "peers_failed") + job.counter(0, "peers_left"));
+  job.close(2, 5000);
+  EXPECT_TRUE(until(job, [&] { return job.counter(0, "peers_left") == 1; }));
+  EXPECT_EQ(0u, job.counter(0, "peers_failed"));
+}
+
 // Two hosts go, and with them all to whom those of the other two had a link.
 TEST(Router, WhoWasWatchedByTheDeadIsWatchedByOthers) {
   Job job(8, in_pairs({{"net_dead_ms", "2000"}, {"net_reconnect_ms", "500"}}));

@@ -339,7 +339,7 @@ TEST_P(TcpLinkTest, TellsWhichCallsItNeeds) {
   EXPECT_TRUE(answerer_.link->needs({1, 0}));
   EXPECT_FALSE(answerer_.link->needs({0, 0}))
       << "stale, also while there is none: what it has taken is not true any more";
-  caller_.link->leave(RankState::kFailed, 0);
+  caller_.link->leave(RankState::kFailed, 0, true);
   EXPECT_FALSE(caller_.link->needs({5, 0})) << "none any more";
 }
 
@@ -375,7 +375,7 @@ TEST_P(TcpLinkTest, AGoodbyeGoesOverTheNextConnectionIfOneBreaks) {
   connect();
   pass();
   ASSERT_TRUE(caller_.post(0));
-  caller_.link->leave(RankState::kLeft, 3);
+  caller_.link->leave(RankState::kLeft, 3, true);
   caller_.link->cut();
   EXPECT_TRUE(caller_.link->is_leaving());
   EXPECT_FALSE(caller_.link->has_left());
@@ -394,13 +394,31 @@ TEST_P(TcpLinkTest, AGoodbyeGoesOverTheNextConnectionIfOneBreaks) {
   EXPECT_EQ(std::vector<uint32_t>{0}, answerer_.spoken) << "devices that it was said to";
 }
 
+// The goodbye is all that a peer which has left waits for.
+TEST_P(TcpLinkTest, OneThatHasLeftHearsTheGoodbyeAlone) {
+  connect();
+  pass();
+  caller_.link->cut();
+  caller_.link->provide_words(1);
+  caller_.link->say(LinkWord::kDevices, 0, 0, 1);
+  caller_.link->leave(RankState::kLeft, 0, false);
+  ASSERT_TRUE(caller_.link->is_leaving());
+  connect();
+  EXPECT_TRUE(comes_true([&] {
+    answerer_.pass();
+    return caller_.link->has_left() && !answerer_.ends.empty();
+  }));
+  EXPECT_EQ(std::vector<RankState>{RankState::kLeft}, answerer_.ends);
+  EXPECT_TRUE(answerer_.spoken.empty()) << "it has rings, and has said nothing";
+}
+
 // Neither reads any more, and what they have still to say is not waited for.
 TEST_P(TcpLinkTest, TwoThatLeaveAtOnceDoNotWaitForEachOther) {
   connect();
   pass();
   ASSERT_TRUE(caller_.post(0));
-  caller_.link->leave(RankState::kLeft, 0);
-  answerer_.link->leave(RankState::kLeft, 0);
+  caller_.link->leave(RankState::kLeft, 0, true);
+  answerer_.link->leave(RankState::kLeft, 0, true);
   bool caller = false, answerer = false;
   for (int i = 0; i < 100 && !(caller && answerer); ++i) {
     if (caller || (caller = caller_.link->has_left())) caller_.link->close(false);
@@ -423,7 +441,7 @@ TEST_P(TcpLinkTest, AConnectionThatBreaksAtTheEndIsMended) {
   connect();
   pass();
   ASSERT_TRUE(caller_.post(0));
-  caller_.link->leave(RankState::kLeft, 3);
+  caller_.link->leave(RankState::kLeft, 3, true);
   caller_.link->cut();
   for (int i = 0; i < 4 && answerer_.link->is_open(); ++i) EXPECT_FALSE(answerer_.link->finish(false, true));
   ASSERT_TRUE(answerer_.link->is_broken());
@@ -485,7 +503,7 @@ TEST_P(TcpLinkTest, WhoeverLeavesReadsNoMoreThanSoMuchAtOnce) {
   int before = 0, after = 0;
   ASSERT_EQ(0, ioctl(pair[0], FIONREAD, &before));
   ASSERT_LT(150'000, before);
-  caller_.link->leave(RankState::kLeft, 0);
+  caller_.link->leave(RankState::kLeft, 0, true);
   EXPECT_FALSE(caller_.link->has_left());
   ASSERT_EQ(0, ioctl(pair[0], FIONREAD, &after));
   EXPECT_LT(0, after);
@@ -595,7 +613,7 @@ TEST_P(TcpLinkTest, WhoeverLeavesAfterItsProposalOpensAnotherConnection) {
   caller_.link->propose_rest();
   for (const uint64_t end = now_ns() + kHour; !answerer_.link->is_resting() && now_ns() < end;) answerer_.pass();
   ASSERT_TRUE(caller_.post(0));
-  caller_.link->leave(RankState::kLeft, 0);
+  caller_.link->leave(RankState::kLeft, 0, true);
   bool left = false;
   for (const uint64_t end = now_ns() + kHour; !left && !caller_.link->is_broken() && now_ns() < end;) {
     left = caller_.link->has_left();
@@ -761,7 +779,7 @@ TEST_P(SealedLinkTest, AGoodbyeGoesWithOtherKeysWhenOnesAreUsedUp) {
   caller_.link->read();  // what there is room for
   ASSERT_TRUE(caller_.post(0));
   caller_.link->flush();
-  caller_.link->leave(RankState::kLeft, 3);
+  caller_.link->leave(RankState::kLeft, 3, true);
   EXPECT_FALSE(caller_.link->has_left());
   EXPECT_FALSE(caller_.link->has_left());
   ASSERT_TRUE(caller_.link->is_broken());

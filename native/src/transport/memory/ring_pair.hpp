@@ -19,6 +19,11 @@ struct RingPair {
   RingMemory data(uint32_t control_slots, uint32_t data_slots) {
     return {&data_head, slots() + control_slots, data_slots};
   }
+  /// Whether anything was ever written; by whoever has written it.
+  bool was_used(uint32_t control_slots) {
+    const auto is_written = [](const Slot& slot) { return slot.word.load(std::memory_order_relaxed) != 0; };
+    return is_written(slots()[0]) || is_written(slots()[control_slots]);
+  }
   static uint64_t bytes(uint32_t control_slots, uint32_t data_slots) {
     return sizeof(RingPair) + uint64_t{control_slots + data_slots} * kSlotBytes;
   }

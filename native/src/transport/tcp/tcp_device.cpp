@@ -172,11 +172,15 @@ void TcpDevice::go_on_for_rest(Peer& peer, OutgoingCall::Answer answer) {
       peer.turned_away = 0;
       return open_called(peer);
     case OutgoingCall::Answer::kDuplicate:
+      peer.turned_away = 0;
       return call_again(peer, kMendAgainLater);
     case OutgoingCall::Answer::kUnreached:
       return call_again(peer, kCallAgain);
-    case OutgoingCall::Answer::kFailed:
     case OutgoingCall::Answer::kLater:
+      // Else one of the two lacks something, or somebody between them hangs up.
+      if (peer.call->has_proved()) ++peer.turned_away;
+      return call_again(peer, kCallAgain);
+    case OutgoingCall::Answer::kFailed:
     case OutgoingCall::Answer::kRefused:
       ++peer.turned_away;
       return call_again(peer, kCallAgain);
@@ -483,11 +487,16 @@ bool TcpDevice::has_time(const Peer& peer) const {
   return peer.waited_ns < patience.dead_ns + patience.reconnect_ns;
 }
 
+/// Of a link whose rank has left.
+bool TcpDevice::has_to_call(const Peer& peer) {
+  return peer.link->is_broken() || peer.link->may_have_missed();
+}
+
 /// It is to come over another connection. A call that the rank may have accepted is one.
 bool TcpDevice::awaits_rest(uint32_t rank) {
   const Peer& peer = peers_[rank];
   if (!transport_.is_gone(rank) || is_over(rank)) return false;
-  return peer.link->is_broken() || peer.call || peer.call_again_ns != 0;
+  return has_to_call(peer) || peer.call || peer.call_again_ns != 0;
 }
 
 /// Time in which nobody looked does not count: what has come meanwhile may not have been read. One that has failed is
@@ -496,10 +505,11 @@ void TcpDevice::look_for_rest(uint32_t rank) {
   Peer& peer = peers_[rank];
   const uint64_t now = now_ns(), taken = peer.link->progress().taken;
   if (peer.looked_ns != 0) peer.waited_ns += std::min(now - peer.looked_ns, kLook);
-  if (taken != peer.taken && transport_.state_of(rank) == RankState::kLeft) peer.waited_ns = 0;
+  const bool goes_on = taken != peer.taken || peer.link->is_readable();
+  if (goes_on && transport_.state_of(rank) == RankState::kLeft) peer.waited_ns = 0;
   peer.looked_ns = now;
   peer.taken = taken;
-  if (peer.link->is_broken() && !peer.call && peer.call_again_ns == 0) peer.call_again_ns = 1;
+  if (has_to_call(peer) && !peer.call && peer.call_again_ns == 0) peer.call_again_ns = 1;
 }
 
 bool TcpDevice::has_read_all(uint32_t rank) {
@@ -529,8 +539,8 @@ void TcpDevice::close(uint32_t rank) {
 void TcpDevice::leave(RankState state) {
   for (const uint32_t rank : links_) {
     Peer& peer = peers_[rank];
-    const bool hears = !transport_.is_gone(rank) || !is_over(rank);
-    if (hears) peer.link->leave(state, transport_.host().barriers());
+    const bool reads = !transport_.is_gone(rank);
+    if (reads || !is_over(rank)) peer.link->leave(state, transport_.host().barriers(), reads);
     if (!peer.link->is_leaving()) peer.call.reset();
   }
   left_ = true;
@@ -541,10 +551,8 @@ bool TcpDevice::finish(bool at_once) {
   static_cast<void>(unless_no_memory([this] {
     poll();
     for (const uint32_t rank : links_) {
-      Peer& peer = peers_[rank];
-      if (!peer.link->is_leaving() || !peer.link->is_broken()) continue;
       if (transport_.is_gone(rank)) look_for_rest(rank);
-      go_on_calling(rank);
+      if (peers_[rank].link->is_leaving() && peers_[rank].link->is_broken()) go_on_calling(rank);
     }
     take_callers();
   }));

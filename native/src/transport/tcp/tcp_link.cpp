@@ -420,21 +420,20 @@ bool TcpLink::finish(bool failed, bool waits) {
     if (blocked_) return false;
   }
   // Of one that has left a goodbye is on its way here, if its host is still there.
-  const bool awaits_more = !failed || is_readable();
-  if (state_ == State::kOpen && awaits_more && waits) return false;
+  if (state_ == State::kOpen && (failed ? waits && is_readable() : waits || is_readable())) return false;
   if (was_open && is_broken() && !failed && waits) return false;  // it is to be mended
   if (state_ != State::kEnded) end(RankState::kFailed, 0);
   return true;
 }
 
 /// With something left that windows hold back nothing is said: the peer sees a death, which is what it is.
-void TcpLink::leave(RankState state, uint64_t barriers) {
+void TcpLink::leave(RankState state, uint64_t barriers, bool reads) {
   if (state_ != State::kOpen && state_ != State::kBroken) return;
-  flush();
+  if (reads) flush();
   const auto say_goodbye = [&] {
     out_.end_with(last_words(state, barriers), in_.report(), static_cast<uint32_t>(barriers));
   };
-  leaving_ = state == RankState::kLeft && out_.empty() && unless_no_memory(say_goodbye);
+  leaving_ = state == RankState::kLeft && (!reads || out_.empty()) && unless_no_memory(say_goodbye);
   if (!leaving_) become(State::kEnded);
 }
 
@@ -442,7 +441,11 @@ void TcpLink::leave(RankState state, uint64_t barriers) {
 std::vector<FrameHeader> TcpLink::last_words(RankState state, uint64_t barriers) {
   DeviceBits spoken{};
   for (uint32_t device = 0; device < host_.memory().devices(); ++device) {
-    if (host_.memory().ring_pair_offset(device, rank_).load(std::memory_order_acquire) != 0) set_bit(spoken, device);
+    const uint64_t offset = host_.memory().ring_pair_offset(device, rank_).load(std::memory_order_acquire);
+    if (offset == 0) continue;
+    // One that was only spoken to has rings as well.
+    auto* const rings = reinterpret_cast<RingPair*>(host_.memory().at(offset));
+    if (rings->was_used(sizes_.control_slots)) set_bit(spoken, device);
   }
   std::vector<FrameHeader> words;
   for (uint32_t i = 0; i < spoken.size(); ++i) {

@@ -38,6 +38,8 @@ class TcpLink final : private LinkEvents {
   bool is_broken() const { return state_ == State::kBroken; }
   /// Its connection was closed because neither side had anything to say.
   bool is_resting() const { return state_ == State::kResting; }
+  /// It rests, and something that the peer said since may have been on its way.
+  bool may_have_missed() const { return is_resting() && crossed_; }
   /// It rests, and there is something to say now.
   bool wakes() { return is_resting() && !out_.empty(); }
   /// Nothing comes any more: the peer said so, or is gone.
@@ -96,8 +98,9 @@ class TcpLink final : private LinkEvents {
   /// See NetworkDevice.
   void mark(uint32_t position) { out_.mark(position); }
   bool holds_marked() { return state_ != State::kEnded && (out_.holds_marked() || !connection_.is_flushed()); }
-  /// Tells the peer that this rank ends, behind all that was sent.
-  void leave(RankState state, uint64_t barriers);
+  /// Tells the peer that this rank ends, behind all that was sent. @param reads the peer; false: it has left, and waits
+  /// for the goodbye alone
+  void leave(RankState state, uint64_t barriers, bool reads);
   bool is_leaving() const { return leaving_; }
   /// After leave(): whether the peer's system has everything, so that closing loses nothing. False also while the
   /// connection is broken, and the peer has not opened another one.

@@ -216,7 +216,13 @@ int TcpTransport::map(uint32_t rank, PeerMemory** out) {
 
 void TcpTransport::hear(uint32_t rank, RankState state, uint64_t barriers) {
   barriers_came(rank, barriers);
-  gone(rank, state);
+  if (state != RankState::kLeft) return gone(rank, state);
+  // Some device may not have read yet that it leaves, nor what comes before that.
+  believe_later({rank, rank, state, coarse_now_ns() + patience().reconnect_ns});
+}
+
+void TcpTransport::hear_departure(uint32_t rank) {
+  told_gone(rank, RankState::kLeft, rank_);
 }
 
 /// Also of a rank of this host: those who leave because of its death may be heard before it is found here.
@@ -245,10 +251,13 @@ bool TcpTransport::is_believed_at_once(uint32_t rank, RankState state) const {
 }
 
 void TcpTransport::told_gone(uint32_t rank, RankState state, uint32_t by) {
-  const uint64_t due_ns = coarse_now_ns() + patience().dead_ns + patience().reconnect_ns;
-  if (is_believed_at_once(rank, state) || !hearsay_.add({by, rank, state, due_ns})) return gone(rank, state);
+  believe_later({by, rank, state, coarse_now_ns() + patience().dead_ns + patience().reconnect_ns});
+}
+
+void TcpTransport::believe_later(const Hearsay::Word& word) {
+  if (is_believed_at_once(word.rank, word.state) || !hearsay_.add(word)) return gone(word.rank, word.state);
   // Links of other devices may have gone meanwhile.
-  if (is_believed_at_once(rank, state)) hearsay_.hurry_departure(rank);
+  if (is_believed_at_once(word.rank, word.state)) hearsay_.hurry_departure(word.rank);
 }
 
 void TcpTransport::believe_hearsay() {

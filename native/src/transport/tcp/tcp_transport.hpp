@@ -51,8 +51,11 @@ class TcpTransport final : public Transport, private TcpHost {
   LaneBells& bells() { return bells_; }
   /// Where this rank counts the barriers that it has completed, instead of barriers_completed().
   void count_barriers_at(std::atomic<uint64_t>& completed) { own_barriers_ = &completed; }
-  /// A rank is gone, and had completed so many barriers, at least, by the word of its own host.
+  /// A rank is gone, and had completed so many barriers, at least, by the word of its own host. What it says over links
+  /// is in this host.
   void hear(uint32_t rank, RankState state, uint64_t barriers);
+  /// A rank of another host leaves, by the word of a rank of this host. What it says over links may be on its way.
+  void hear_departure(uint32_t rank);
 
   // For its devices
   struct Gone {
@@ -111,6 +114,7 @@ class TcpTransport final : public Transport, private TcpHost {
   void link_stands(uint32_t rank, bool stands) override;
   void gone(uint32_t rank, RankState state) override;
   void told_gone(uint32_t rank, RankState state, uint32_t by) override;
+  void believe_later(const Hearsay::Word& word);
   bool is_believed_at_once(uint32_t rank, RankState state) const;
   void believe_hearsay();
   bool has_failed(uint32_t rank) override { return is_gone(rank) && state_of(rank) == RankState::kFailed; }
