@@ -11,6 +11,7 @@ Packets::Packets(Transport& transport, const Attributes& attributes, uint64_t sl
       pool_(transport.own(), attributes.packet_size, std::max(1u, attributes.packets), attributes.packets_max,
             std::max(1u, attributes.devices)),
       units_(attributes.packet_size / kPacketUnit),
+      slots_(slots),
       states_(static_cast<PacketState*>(std::calloc(slots, sizeof(PacketState)))) {}
 
 uint32_t Packets::hold(uint32_t deque) {

@@ -22,15 +22,17 @@ namespace lci {
 
 /// The owner of a packet knows this of it; private memory.
 struct PacketState {
-  uint32_t rank;           ///< Peer that reads it.
-  uint16_t device;         ///< Device that sent it, plus one; 0 when not out.
-  OutKey* announced;       ///< Key whose announcement it carries, if any.
-  uint8_t colour = 0;      ///< Of the announcement, see PacketsOut.
-  uint64_t departure = 0;  ///< Who is told when it comes back, if anybody; see Device.
+  uint32_t handle;  ///< Of the packet, since it was out for the first time.
+  uint32_t rank;    ///< Peer that reads it.
+  uint32_t bytes;   ///< That it carries while it is out.
+  uint16_t device;  ///< Device that sent it, plus one; 0 when not out.
   enum Holder : uint8_t { kNobody, kLoop, kUser };
-  uint8_t held = kNobody;  ///< Who may post it or give it back.
-  uint32_t bytes = 0;      ///< That it carries while it is out.
+  uint8_t held = kNobody;       ///< Who may post it or give it back.
+  uint8_t colour = 0;           ///< Of the announcement, see PacketsOut.
+  OutKey* announced = nullptr;  ///< Key whose announcement it carries, if any.
+  uint64_t departure = 0;       ///< Who is told when it comes back, if anybody; see Device.
 };
+static_assert(sizeof(PacketState) == 32, "two to a cache line");
 
 /// Any thread may call anything; add() by one thread at a time.
 class Packets {
@@ -47,7 +49,23 @@ class Packets {
 
   PacketPools& pool() { return pool_; }
   const PacketPools& pool() const { return pool_; }
+  /// Of a packet.
   PacketState& state(uint32_t handle) { return states_[handle / units_]; }
+  /// Of a handle that a peer names, if it may be that of a packet which is out for a device: cheaper than to ask the
+  /// pools. Null: it is none.
+  PacketState* out_for(uint32_t device, uint32_t handle) {
+    const uint32_t slot = handle / units_;
+    if (slot >= slots_) return nullptr;
+    PacketState& state = states_[slot];
+    return state.handle == handle && state.device == device + 1 ? &state : nullptr;
+  }
+  /// Calls @p visit with the state of each packet that is out for a device.
+  template <typename Visit>
+  void for_each_out(uint32_t device, Visit visit) {
+    for (uint64_t slot = 0; slot < slots_; ++slot) {
+      if (states_[slot].device == device + 1) visit(states_[slot]);
+    }
+  }
   std::byte* payload(uint32_t handle) const { return pool_.data(handle) + kPacketPayloadOffset; }
   uint32_t max_eager() const { return pool_.packet_size() - kPacketPayloadOffset; }
 
@@ -76,6 +94,7 @@ class Packets {
   SharedCounters& shared_;
   PacketPools pool_;
   const uint32_t units_;  // of a packet: handles count them
+  const uint64_t slots_;
   const std::unique_ptr<PacketState[], Free> states_;
   DeviceTable<DeviceBell> devices_;
   DeviceSet waiters_;

@@ -26,8 +26,7 @@ uint32_t PacketsOut::take_packet(Link& link, uint32_t size) {
 
 void PacketsOut::send_packet(Link& link, uint32_t packet, uint32_t size) {
   PacketState& state = parts_.packets.state(packet);
-  state = {link.rank, static_cast<uint16_t>(index_ + 1), nullptr};
-  state.bytes = size;
+  state = {packet, link.rank, size, static_cast<uint16_t>(index_ + 1)};
   counters_.add(Metric::packets_out);
 }
 
@@ -60,17 +59,9 @@ void PacketsOut::refer_to(uint32_t packet, const void* bytes) {
 }
 
 void PacketsOut::revoke(uint64_t departure) {
-  PacketPools& pool = parts_.packets.pool();
-  const uint32_t unit = pool.packet_size() / kPacketUnit;
-  const uint64_t slots = parts_.memory().reserve() / kPacketUnit / unit;
-  for (uint64_t slot = 0; slot < slots; ++slot) {
-    const PacketState& state = parts_.packets.state(static_cast<uint32_t>(slot * unit));
-    if (state.device != index_ + 1 || state.departure != departure) continue;
-    for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
-      const auto handle = static_cast<uint32_t>(slot * unit + i);
-      if (pool.owns(handle)) revoke_reference(parts_.packets.payload(handle));
-    }
-  }
+  parts_.packets.for_each_out(index_, [&](const PacketState& state) {
+    if (state.departure == departure) revoke_reference(parts_.packets.payload(state.handle));
+  });
 }
 
 void PacketsOut::make_room_for_all() {
@@ -100,9 +91,11 @@ bool PacketsOut::take_returned_packets(uint32_t taker) {
 }
 
 ReturnedPackets::Answer PacketsOut::take_returned_packet(uint32_t handle) {
-  if (!parts_.packets.pool().owns(handle)) return ReturnedPackets::Answer::kNoPacket;
-  PacketState& state = parts_.packets.state(handle);
-  if (state.device != index_ + 1) return ReturnedPackets::Answer::kNotOut;
+  PacketState* const out = parts_.packets.out_for(index_, handle);
+  if (!out) {
+    return parts_.packets.pool().owns(handle) ? ReturnedPackets::Answer::kNotOut : ReturnedPackets::Answer::kNoPacket;
+  }
+  PacketState& state = *out;
   state.device = 0;
   if (state.announced) {
     OutKey& key = *state.announced;
@@ -125,20 +118,14 @@ bool PacketsOut::reclaim_packets(Link& link) {
   make_room_for_all();  // first: what is taken from the list of those that are out is in no other place
   link.reclaimed = true;
   if (counters_.get(Metric::packets_out) == 0) return false;
-  const uint32_t unit = parts_.packets.pool().packet_size() / kPacketUnit;
-  const uint64_t handles = parts_.memory().reserve() / kPacketUnit;
   scratch_.clear();
-  for (uint64_t slot = 0; slot < handles / unit; ++slot) {
-    PacketState& packet = parts_.packets.state(static_cast<uint32_t>(slot * unit));
-    if (packet.device != index_ + 1 || packet.rank != link.rank) continue;
+  parts_.packets.for_each_out(index_, [&](PacketState& packet) {
+    if (packet.rank != link.rank) return;
     packet.device = 0;
     packet.announced = nullptr;
     packet.departure = 0;
-    for (uint32_t i = 0; i < unit; ++i) {  // the handle within this slot of the table
-      const auto handle = static_cast<uint32_t>(slot * unit + i);
-      if (parts_.packets.pool().owns(handle)) scratch_.push_back(handle);
-    }
-  }
+    scratch_.push_back(packet.handle);
+  });
   counters_.set(Metric::packets_out, counters_.get(Metric::packets_out) - scratch_.size());
   parts_.packets.pool().put_many(index_, scratch_.data(), static_cast<uint32_t>(scratch_.size()));
   parts_.packets.wake_waiters();
