@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/handles.hpp"
@@ -184,6 +187,19 @@ class TcpDeparture : public testing::Test {
     EXPECT_EQ(0u, counter("peers_failed"));
   }
 
+  /// Rank 1 closes long before its limit; @p meanwhile is called every 20 ms.
+  void expect_closes(const std::function<void()>& meanwhile) {
+    std::atomic<bool> has_closed{false};
+    std::jthread closes([&has_closed, runtime = std::exchange(runtime_, nullptr)] {
+      EXPECT_EQ(LCI_DONE, lci_runtime_close(runtime, 60'000)) << lci_last_error();
+      has_closed = true;
+    });
+    EXPECT_TRUE(comes_true([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      meanwhile();
+      return has_closed.load();
+    }));
+  }
   /// That it leaves is heard elsewhere, while a message and the goodbye are unread.
   void expect_links_first(const std::function<void(lci::TcpTransport&)>& hear) {
     join();
@@ -355,7 +371,6 @@ TEST_F(TcpDeparture, WhoeverLeavesSaysSoToOneThatHasLeftAndWaits) {
   Answer answer = Answer::kLater;
   for (const lci::test::Deadline patience(15); !patience.passed() && answer != Answer::kAccepted;) answer = call(1, 1);
   ASSERT_EQ(Answer::kAccepted, answer);
-  links_[1].leave();
   EXPECT_TRUE(comes_true([&] { return links_[1].hears(LinkWord::kEnd); }));
 }
 
@@ -366,12 +381,36 @@ TEST_F(TcpDeparture, WhoeverLeavesDoesNotWaitForEverForOneThatHasLeft) {
   links_[0].leave();
   expect_left();
   ASSERT_TRUE(lci::stop_hearing(links_[1].connection().socket()));
-  std::atomic<bool> has_left{false};
-  std::jthread leaves([&has_left, runtime = std::exchange(runtime_, nullptr)] {
-    EXPECT_EQ(LCI_DONE, lci_runtime_close(runtime, 3'600'000)) << lci_last_error();
-    has_left = true;
+  int said = 0;
+  expect_closes([&] {
+    if (++said < 50) links_[1].say_nothing();
   });
-  EXPECT_TRUE(comes_true([&] { return has_left.load(); }));
+}
+
+TEST_F(TcpDeparture, WhoeverLeavesBelievesAtOnceThatAnotherOneHasLeft) {
+  join({{"net_dead_ms", "3600000"}, {"net_reconnect_ms", "3600000"}});
+  ASSERT_EQ(Answer::kAccepted, call(1));
+  ASSERT_TRUE(comes_true([&] { return links_[1].hears(LinkWord::kDevices); }));
+  links_[1].acknowledge();
+  pass();
+  PlayedRank::reset(std::move(links_[1].connection()));
+  peer_->close_door();
+  auto& transport = static_cast<lci::TcpTransport&>(runtime_->runtime->transport());
+  bool heard = false;
+  expect_closes([&] {
+    if (!std::exchange(heard, true)) transport.hear(0, RankState::kLeft, 0);
+  });
+}
+
+// What was heard of it waits, and meanwhile nobody answers where it was.
+TEST_F(TcpDeparture, OneThatIsKnownToLeaveIsNotTakenForDead) {
+  join();
+  auto& transport = static_cast<lci::TcpTransport&>(runtime_->runtime->transport());
+  transport.host().told_gone(0, RankState::kLeft, 1);
+  pass();
+  EXPECT_EQ(0u, counter("peers_left"));
+  transport.call_failed(0, "nobody answers");
+  expect_left();
 }
 
 // The device that hears of it first has read all that came to it.

@@ -586,15 +586,20 @@ TEST_P(TcpLinkTest, WhoeverIsNotAcknowledgedKeepsTheConnection) {
 }
 
 TEST_P(TcpLinkTest, WhoeverSpeaksAfterItsProposalOpensAnotherConnection) {
-  connect();
+  connect_by_network();
   become_quiet();
   caller_.link->provide_words(1);
   caller_.link->propose_rest();
   ASSERT_TRUE(caller_.post(0));
-  answerer_.pass();
-  ASSERT_TRUE(answerer_.link->is_resting());
+  ASSERT_TRUE(comes_true([&] {
+    answerer_.pass();
+    return answerer_.link->is_resting();
+  }));
   caller_.link->flush();
-  caller_.pass();
+  ASSERT_TRUE(comes_true([&] {
+    caller_.pass();
+    return !caller_.link->is_open();
+  }));
   EXPECT_TRUE(caller_.link->is_broken());
   connect();
   pass();

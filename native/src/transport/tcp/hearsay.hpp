@@ -37,6 +37,14 @@ class Hearsay {
     return true;
   }
 
+  /// Whether somebody has said that a rank leaves, and that waits.
+  bool has_departure(uint32_t rank) {
+    if (!waits_.load(std::memory_order_acquire)) return false;
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return std::any_of(words_.begin(), words_.end(),
+                       [rank](const Word& word) { return word.rank == rank && word.state == RankState::kLeft; });
+  }
+
   /// What was said of a rank's leaving is due: it does not say so itself any more.
   void hurry_departure(uint32_t rank) {
     if (!waits_.load(std::memory_order_acquire)) return;

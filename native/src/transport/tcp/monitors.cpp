@@ -125,9 +125,10 @@ void Monitors::look_at(Monitor& monitor, uint64_t now) {
       watch_host_of(rank, now);
       break;
     case Monitor::Finding::kGone:
-      transport_.hear(rank, monitor.state(), monitor.barriers());
-      if (monitor.state() == RankState::kFailed && !monitor.line()) {
-        transport_.log_failure(rank, monitor.why().c_str());
+      if (monitor.line()) {
+        transport_.hear(rank, monitor.state(), monitor.barriers());
+      } else {
+        transport_.call_failed(rank, monitor.why().c_str());
         if (monitor.is_silent()) watch_host_of(rank, now);
       }
       break;

@@ -487,16 +487,11 @@ bool TcpDevice::has_time(const Peer& peer) const {
   return peer.waited_ns < patience.dead_ns + patience.reconnect_ns;
 }
 
-/// Of a link whose rank has left.
-bool TcpDevice::has_to_call(const Peer& peer) {
-  return peer.link->is_broken() || peer.link->may_have_missed();
-}
-
 /// It is to come over another connection. A call that the rank may have accepted is one.
 bool TcpDevice::awaits_rest(uint32_t rank) {
   const Peer& peer = peers_[rank];
   if (!transport_.is_gone(rank) || is_over(rank)) return false;
-  return has_to_call(peer) || peer.call || peer.call_again_ns != 0;
+  return peer.link->is_broken() || peer.call || peer.call_again_ns != 0;
 }
 
 /// Time in which nobody looked does not count: what has come meanwhile may not have been read. One that has failed is
@@ -505,11 +500,11 @@ void TcpDevice::look_for_rest(uint32_t rank) {
   Peer& peer = peers_[rank];
   const uint64_t now = now_ns(), taken = peer.link->progress().taken;
   if (peer.looked_ns != 0) peer.waited_ns += std::min(now - peer.looked_ns, kLook);
-  const bool goes_on = taken != peer.taken || peer.link->is_readable();
+  const bool goes_on = taken != peer.taken || (!left_ && peer.link->is_readable());
   if (goes_on && transport_.state_of(rank) == RankState::kLeft) peer.waited_ns = 0;
   peer.looked_ns = now;
   peer.taken = taken;
-  if (has_to_call(peer) && !peer.call && peer.call_again_ns == 0) peer.call_again_ns = 1;
+  if (peer.link->is_broken() && !peer.call && peer.call_again_ns == 0) peer.call_again_ns = 1;
 }
 
 bool TcpDevice::has_read_all(uint32_t rank) {

@@ -78,7 +78,6 @@ class TcpDevice final : public NetworkDevice {
   void was_refused(uint32_t rank);
   bool is_over(uint32_t rank);
   bool has_time(const Peer& peer) const;
-  static bool has_to_call(const Peer& peer);
   bool awaits_rest(uint32_t rank);
   void look_for_rest(uint32_t rank);
   void was_hung_up_on(uint32_t rank);

@@ -233,8 +233,9 @@ void TcpLink::rest() {
 }
 
 /// The peer may have agreed to a proposal, unless it acknowledges more. If nothing was said since, so does this side.
-void TcpLink::lose_connection() {
-  const bool agreed = !leaving_ && proposed_ == out_.said() && out_.empty() && rest_ == 0;
+/// @param was_closed by the peer, behind all that it has said; else what it said may be lost
+void TcpLink::lose_connection(bool was_closed) {
+  const bool agreed = was_closed && !leaving_ && proposed_ == out_.said() && out_.empty() && rest_ == 0;
   crossed_ = may_have_crossed();
   agreed ? rest() : cut();
 }
@@ -273,7 +274,7 @@ bool TcpLink::read() {
   } else if (came < 0 && errno == EBADMSG) {
     lose_piece();
   } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
-    lose_connection();
+    lose_connection(came == 0 && !is_lost_);
   } else if (errno == EAGAIN) {
     readable_ = false;
     hung_up_ = false;

@@ -38,8 +38,6 @@ class TcpLink final : private LinkEvents {
   bool is_broken() const { return state_ == State::kBroken; }
   /// Its connection was closed because neither side had anything to say.
   bool is_resting() const { return state_ == State::kResting; }
-  /// It rests, and something that the peer said since may have been on its way.
-  bool may_have_missed() const { return is_resting() && crossed_; }
   /// It rests, and there is something to say now.
   bool wakes() { return is_resting() && !out_.empty(); }
   /// Nothing comes any more: the peer said so, or is gone.
@@ -120,7 +118,7 @@ class TcpLink final : private LinkEvents {
   void send();
   void report(const Report& report);
   bool is_time_to_report(const Report& now, bool last) const;
-  void lose_connection();
+  void lose_connection(bool was_closed);
   void lose_piece();
   bool may_have_crossed();
   bool has_nothing_to_say();

@@ -247,6 +247,7 @@ void TcpTransport::link_stands(uint32_t rank, bool stands) {
 /// A rank that leaves says so over each link of its own, behind what it has sent: what others say may be here before.
 bool TcpTransport::is_believed_at_once(uint32_t rank, RankState state) const {
   if (state == RankState::kFailed) return reaches(rank);
+  if (leaves_.load(std::memory_order_relaxed)) return true;
   return standing_links_[rank].load(std::memory_order_seq_cst) == 0;
 }
 
@@ -296,19 +297,16 @@ void TcpTransport::fenced(uint32_t by) {
 
 void TcpTransport::call_failed(uint32_t rank, const char* why) {
   if (is_gone(rank)) return;
-  log_failure(rank, why);
+  if (hearsay_.has_departure(rank)) return gone(rank, RankState::kLeft);
+  // Callers learn it by their operations, but not why.
+  LCI_LOG(log_, LogLevel::kStatus, "tcp", "rank %u at %s: %s; it counts as failed", rank,
+          socket_address(addresses_[rank]).text().c_str(), why);
   gone(rank, RankState::kFailed);
 }
 
-/// Callers learn it by their operations, but not why.
-void TcpTransport::log_failure(uint32_t rank, const char* why) {
-  LCI_LOG(log_, LogLevel::kStatus, "tcp", "rank %u at %s: %s; it counts as failed", rank,
-          socket_address(addresses_[rank]).text().c_str(), why);
-}
-
 void TcpTransport::look(bool now) {
-  monitors_.look(now);
   believe_hearsay();
+  monitors_.look(now);
   if (!pending_.load(std::memory_order_acquire)) return;
   TryLockGuard guard(looking_);
   if (!guard) return;
@@ -390,6 +388,8 @@ void TcpTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
 void TcpTransport::leave(RankState state, uint64_t until_ns) {
   const bool at_once = state != RankState::kLeft;
   RankState left = state;
+  leaves_ = true;
+  for (uint32_t rank = 0; rank < size_; ++rank) hearsay_.hurry_departure(rank);
   for (bool all = false; !all;) {
     const bool last = at_once || now_ns() >= until_ns;
     all = true;
@@ -401,7 +401,8 @@ void TcpTransport::leave(RankState state, uint64_t until_ns) {
       break;
     }
     if (!all) ::poll(nullptr, 0, 1);
-    monitors_.look(false);  // whoever dies now is not waited for
+    monitors_.look(false);  // whoever is gone now is not waited for
+    believe_hearsay();
   }
   door_.close();
   monitors_.leave(left, barriers());

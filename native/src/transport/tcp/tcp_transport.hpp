@@ -93,8 +93,8 @@ class TcpTransport final : public Transport, private TcpHost {
   bool welcomes(const Caller& caller);
   /// This rank counts as failed for rank @p by.
   void fenced(uint32_t by) override;
+  /// A rank is not there, as this one has found; it has failed, unless it is known to leave.
   void call_failed(uint32_t rank, const char* why);
-  void log_failure(uint32_t rank, const char* why);
 
  private:
   int map(uint32_t rank, PeerMemory** out) override;
@@ -158,6 +158,7 @@ class TcpTransport final : public Transport, private TcpHost {
   std::atomic<bool> pending_{false};
   std::atomic<uint32_t> fenced_by_{kNobody};
   Hearsay hearsay_;
+  std::atomic<bool> leaves_{false};  // this rank, which reads nothing more
   TryLock looking_;
   size_t told_ = 0;  // under that, to the events
 
