@@ -98,7 +98,7 @@ void Router::gone(uint32_t rank, RankState state) {
     if (state == RankState::kFailed) events_.failed(rank);
     return;
   }
-  // What it has to say to other hosts comes after what it says to its own.
+  // It tells its own host first: what it has sent here may still come.
   if (state == RankState::kLeft && !hosts_.share(rank_, rank) && !far_.is_gone(rank)) return far_.hear_departure(rank);
   told_[rank] = true;
   std::atomic<uint64_t>& here = near_.barriers_completed(rank);
