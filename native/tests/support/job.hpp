@@ -22,6 +22,16 @@ using Attributes = std::vector<std::pair<std::string, std::string>>;
 /// This thread starts those in which the ranks of a job join, which the list of tests with threads leaves out.
 inline thread_local bool opens_ranks = false;
 
+inline uint64_t counter_of(lci_runtime* runtime, const std::string& name) {
+  uint64_t values[256];
+  const uint32_t count = lci_runtime_snapshot(runtime, values, 256);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (name == lci_counter_name(i)) return values[i];
+  }
+  ADD_FAILURE() << "no counter " << name;
+  return 0;
+}
+
 class Job {
  public:
   explicit Job(uint32_t size, const Attributes& attributes = {}) : Job(std::vector<Attributes>(size, attributes)) {}
@@ -79,15 +89,7 @@ class Job {
   void settle() {
     for (int quiet = 0; quiet < 200;) quiet = progress() ? 0 : quiet + 1;
   }
-  uint64_t counter(uint32_t rank, const std::string& name) {
-    uint64_t values[256];
-    const uint32_t count = lci_runtime_snapshot(runtimes_[rank], values, 256);
-    for (uint32_t i = 0; i < count; ++i) {
-      if (name == lci_counter_name(i)) return values[i];
-    }
-    ADD_FAILURE() << "no counter " << name;
-    return 0;
-  }
+  uint64_t counter(uint32_t rank, const std::string& name) { return counter_of(runtimes_[rank], name); }
   /// What must hold when nothing is under way: no packet out, each posted operation signalled. [M4]
   void check_ledgers() {
     settle();

@@ -172,19 +172,22 @@ class TcpDeparture : public testing::Test {
     EXPECT_TRUE(comes_true([&] { return lci_counter_get(heard_) == messages; }))
         << lci_counter_get(heard_) << " of " << messages;
   }
-  uint64_t counter(const std::string& name) {
-    uint64_t values[256];
-    const uint32_t count = lci_runtime_snapshot(runtime_, values, 256);
-    for (uint32_t i = 0; i < count; ++i) {
-      if (name == lci_counter_name(i)) return values[i];
-    }
-    ADD_FAILURE() << name;
-    return 0;
-  }
+  uint64_t counter(const std::string& name) { return counter_of(runtime_, name); }
   /// It is known to have left, and not taken for dead.
   void expect_left() {
     EXPECT_TRUE(comes_true([&] { return counter("peers_left") == 1; }));
     EXPECT_EQ(0u, counter("peers_failed"));
+  }
+  void leave_by_the_first_link() {
+    links_[0].leave();
+    expect_left();
+  }
+  /// A message and the goodbye come over a connection that rank 0 opens in place of one that is gone.
+  void expect_the_rest(uint64_t messages) {
+    ASSERT_EQ(Answer::kAccepted, call(1, 1));
+    links_[1].send();
+    links_[1].leave();
+    expect_heard(messages);
   }
 
   /// Rank 1 closes long before its limit; @p meanwhile is called every 20 ms.
@@ -232,13 +235,9 @@ TEST_F(TcpDeparture, ACallForALinkThatIsOpenOnThisSideIsAnswered) {
   ASSERT_EQ(Answer::kAccepted, call(1));
   links_[1].send();
   expect_heard(1);
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   const lci::Connection half = std::move(links_[1].connection());
-  ASSERT_EQ(Answer::kAccepted, call(1, 1));
-  links_[1].send();
-  links_[1].leave();
-  expect_heard(2);
+  expect_the_rest(2);
 }
 
 // Rank 1 has called, and rank 0, which has accepted and sent what it had, is known to have left before the verdict is
@@ -248,8 +247,7 @@ TEST_F(TcpDeparture, WhatCameBehindAVerdictThatWasOnItsWayIsRead) {
   ASSERT_EQ(LCI_DONE, lci_post_send(device(1), 0, 7, &word_, sizeof word_, nullptr, 0)) << lci_last_error();
   std::optional<lci::Caller> caller;
   ASSERT_TRUE(comes_true([&] { return (caller = peer_->take_caller(1)).has_value(); }));
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   pass();
   links_[1].open(peer_->accept(std::move(*caller)));
   links_[1].send();
@@ -261,8 +259,7 @@ TEST_F(TcpDeparture, WhatCameBehindAVerdictThatWasOnItsWayIsRead) {
 TEST_F(TcpDeparture, WhatComesSlowlyIsWaitedFor) {
   join();
   ASSERT_EQ(Answer::kAccepted, call(1));
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   constexpr uint64_t kMessages = 8;
   for (uint64_t i = 0; i < kMessages; ++i) {
     for (const uint64_t next = lci::now_ns() + 2 * kLongestWaitNs / kMessages; lci::now_ns() < next;) pass();
@@ -292,8 +289,7 @@ TEST_F(TcpDeparture, WhoeverTurnsCallsAwayIsOver) {
   links_[1].send();
   expect_heard(1);
   post_receive();
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   PlayedRank::reset(std::move(links_[1].connection()));
   int calls = 0;
   EXPECT_TRUE(comes_true([&] {
@@ -309,8 +305,7 @@ TEST_F(TcpDeparture, WhoeverIsHungUpOnCallsOn) {
   const lci::FileDescriptor listener = peer_->open_other_door();
   join();
   ASSERT_EQ(Answer::kAccepted, call(1));
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   PlayedRank::reset(std::move(links_[1].connection()));
   int hung_up = 0;
   ASSERT_TRUE(comes_true([&] {
@@ -318,10 +313,7 @@ TEST_F(TcpDeparture, WhoeverIsHungUpOnCallsOn) {
     while (lci::accept_from(listener.get(), &from).get() >= 0) ++hung_up;
     return hung_up > 20;
   }));
-  ASSERT_EQ(Answer::kAccepted, call(1, 1));
-  links_[1].send();
-  links_[1].leave();
-  expect_heard(1);
+  expect_the_rest(1);
 }
 
 // Rank 1 has proposed to close a connection over which nothing goes. That it ends may mean that rank 0 agrees, or that
@@ -335,34 +327,25 @@ TEST_F(TcpDeparture, WhatWasSaidWhileALinkCameToRestIsRead) {
   ASSERT_TRUE(comes_true([&] { return links_[1].hears(LinkWord::kRest); }));
   PlayedRank::reset(std::move(links_[1].connection()));
   pass();
-  links_[0].leave();
-  expect_left();
-  ASSERT_EQ(Answer::kAccepted, call(1, 1));
-  links_[1].send();
-  links_[1].leave();
-  expect_heard(1);
+  leave_by_the_first_link();
+  expect_the_rest(1);
 }
 
 TEST_F(TcpDeparture, TimeInWhichNobodyLookedDoesNotCount) {
   join();
   ASSERT_EQ(Answer::kAccepted, call(1));
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   PlayedRank::reset(std::move(links_[1].connection()));
   pass();
   std::this_thread::sleep_for(std::chrono::nanoseconds(kLongestWaitNs));
-  ASSERT_EQ(Answer::kAccepted, call(1, 1));
-  links_[1].send();
-  links_[1].leave();
-  expect_heard(1);
+  expect_the_rest(1);
 }
 
 // Rank 0 waits until its last words have come over a link that is broken, while rank 1 leaves as well.
 TEST_F(TcpDeparture, WhoeverLeavesSaysSoToOneThatHasLeftAndWaits) {
   join();
   ASSERT_EQ(Answer::kAccepted, call(1));
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   PlayedRank::reset(std::move(links_[1].connection()));
   pass();
   std::jthread leaves([runtime = std::exchange(runtime_, nullptr)] {
@@ -378,8 +361,7 @@ TEST_F(TcpDeparture, WhoeverLeavesSaysSoToOneThatHasLeftAndWaits) {
 TEST_F(TcpDeparture, WhoeverLeavesDoesNotWaitForEverForOneThatHasLeft) {
   join();
   ASSERT_EQ(Answer::kAccepted, call(1));
-  links_[0].leave();
-  expect_left();
+  leave_by_the_first_link();
   ASSERT_TRUE(lci::stop_hearing(links_[1].connection().socket()));
   int said = 0;
   expect_closes([&] {

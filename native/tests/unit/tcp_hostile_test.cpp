@@ -74,15 +74,7 @@ class TcpHostile : public testing::Test {
     while (more && link_.receive(some.data(), some.size(), &more) > 0) {
     }
   }
-  uint64_t counter(const std::string& name) {
-    uint64_t values[256];
-    const uint32_t count = lci_runtime_snapshot(runtime_, values, 256);
-    for (uint32_t i = 0; i < count; ++i) {
-      if (name == lci_counter_name(i)) return values[i];
-    }
-    ADD_FAILURE() << name;
-    return 0;
-  }
+  uint64_t counter(const std::string& name) { return counter_of(runtime_, name); }
   /// The receive has ended; with what.
   int receive_ends() {
     lci_status status{};
