@@ -247,7 +247,6 @@ void TcpTransport::link_stands(uint32_t rank, bool stands) {
 /// A rank that leaves says so over each link of its own, behind what it has sent: what others say may be here before.
 bool TcpTransport::is_believed_at_once(uint32_t rank, RankState state) const {
   if (state == RankState::kFailed) return reaches(rank);
-  if (leaves_.load(std::memory_order_relaxed)) return true;
   return standing_links_[rank].load(std::memory_order_seq_cst) == 0;
 }
 
@@ -388,8 +387,6 @@ void TcpTransport::wake_sleeper(const PeerMemory& memory, uint32_t slot) {
 void TcpTransport::leave(RankState state, uint64_t until_ns) {
   const bool at_once = state != RankState::kLeft;
   RankState left = state;
-  leaves_ = true;
-  for (uint32_t rank = 0; rank < size_; ++rank) hearsay_.hurry_departure(rank);
   for (bool all = false; !all;) {
     const bool last = at_once || now_ns() >= until_ns;
     all = true;
@@ -401,7 +398,8 @@ void TcpTransport::leave(RankState state, uint64_t until_ns) {
       break;
     }
     if (!all) ::poll(nullptr, 0, 1);
-    monitors_.look(false);  // whoever is gone now is not waited for
+    monitors_.look(false);        // whoever is gone now is not waited for
+    hearsay_.hurry_departures();  // this rank reads nothing more
     believe_hearsay();
   }
   door_.close();

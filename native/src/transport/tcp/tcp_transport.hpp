@@ -158,7 +158,6 @@ class TcpTransport final : public Transport, private TcpHost {
   std::atomic<bool> pending_{false};
   std::atomic<uint32_t> fenced_by_{kNobody};
   Hearsay hearsay_;
-  std::atomic<bool> leaves_{false};  // this rank, which reads nothing more
   TryLock looking_;
   size_t told_ = 0;  // under that, to the events
 
