@@ -27,7 +27,7 @@ constexpr uint64_t kPatience = 10'000'000'000, kCallAgain = 10'000'000, kCallAga
 constexpr uint32_t kHangUpsToSuspect = 1000;
 /// Calls in sequence that a rank which has left turns away, until it counts as over.
 constexpr uint32_t kTurnedAway = 10;
-/// ns between two looks for what is left of a rank that is gone; the rest of that time nobody looked.
+/// ns, of the time between two looks for what is left of a rank that is gone: no more of it counts as waiting.
 constexpr uint64_t kLook = 500'000'000;
 constexpr int kEvents = 64;
 /// ns: between looks for links that are stuck; how long one is before its system asks the other one, and before a rank
