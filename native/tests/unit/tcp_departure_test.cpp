@@ -255,6 +255,39 @@ TEST_F(TcpDeparture, WhatCameBehindAVerdictThatWasOnItsWayIsRead) {
   expect_heard(1);
 }
 
+// The same where another rank says first that it has left, and this one has no link to it yet but by that call.
+TEST_F(TcpDeparture, WhatAnotherRankSaysOfItWaitsForACall) {
+  join();
+  ASSERT_EQ(LCI_DONE, lci_post_send(device(1), 0, 7, &word_, sizeof word_, nullptr, 0)) << lci_last_error();
+  std::optional<lci::Caller> caller;
+  ASSERT_TRUE(comes_true([&] { return (caller = peer_->take_caller(1)).has_value(); }));
+  auto& transport = static_cast<lci::TcpTransport&>(runtime_->runtime->transport());
+  transport.host().link_stands(0, false);  // that of device 0 rests
+  transport.host().told_gone(0, RankState::kLeft, 1);
+  pass(0, 200);
+  EXPECT_EQ(0u, counter("peers_left"));
+  transport.host().link_stands(0, true);
+  links_[1].open(peer_->accept(std::move(*caller)));
+  links_[1].send();
+  links_[1].leave(2);
+  expect_heard(1);
+  expect_left();
+}
+TEST_F(TcpDeparture, ACallThatIsHungUpOnHoldsUpNothing) {
+  join({{"net_dead_ms", "3600000"}, {"net_reconnect_ms", "3600000"}});
+  ASSERT_EQ(LCI_DONE, lci_post_send(device(1), 0, 7, &word_, sizeof word_, nullptr, 0)) << lci_last_error();
+  std::optional<lci::Caller> caller;
+  ASSERT_TRUE(comes_true([&] { return (caller = peer_->take_caller(1)).has_value(); }));
+  auto& transport = static_cast<lci::TcpTransport&>(runtime_->runtime->transport());
+  transport.host().link_stands(0, false);  // that of device 0 rests
+  transport.host().told_gone(0, RankState::kLeft, 1);
+  pass();
+  EXPECT_EQ(0u, counter("peers_left"));
+  caller.reset();
+  expect_left();
+  transport.host().link_stands(0, true);
+}
+
 // However slowly: it comes.
 TEST_F(TcpDeparture, WhatComesSlowlyIsWaitedFor) {
   join();

@@ -50,6 +50,17 @@ bool shows_life(const OutgoingCall& call, OutgoingCall::Answer answer) {
 
 }  // namespace
 
+TcpDevice::LinkCall::LinkCall(TcpTransport& transport, uint32_t device, uint32_t rank, const LinkProgress& progress)
+    : OutgoingCall(transport.identity(), transport.address_of(rank), rank, device, progress),
+      host_(transport.host()),
+      rank_(rank) {
+  host_.link_stands(rank_, true);
+}
+
+TcpDevice::LinkCall::~LinkCall() {
+  host_.link_stands(rank_, false);
+}
+
 TcpDevice::TcpDevice(TcpTransport& transport, uint32_t index)
     : transport_(transport), index_(index), poll_(epoll_create1(EPOLL_CLOEXEC)), peers_(transport.host().ranks()) {
   links_.reserve(peers_.size());
@@ -93,8 +104,7 @@ void TcpDevice::open(uint32_t rank) {
 void TcpDevice::call(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!peer.link->prepare()) return;  // as long as there is no memory for what the other rank may send at once
-  peer.call = std::make_unique<OutgoingCall>(transport_.identity(), transport_.address_of(rank), rank, index_,
-                                             peer.link->progress());
+  peer.call = std::make_unique<LinkCall>(transport_, index_, rank, peer.link->progress());
   const int socket = peer.call->socket();
   if (socket >= 0 && !watch(socket, rank, true)) {
     peer.call.reset();

@@ -50,9 +50,21 @@ class TcpDevice final : public NetworkDevice {
   bool finish(bool at_once);
 
  private:
+  /// What it comes to may be on its way, and what the rank has sent since: meanwhile a link counts as standing.
+  class LinkCall : public OutgoingCall {
+   public:
+    LinkCall(TcpTransport& transport, uint32_t device, uint32_t rank, const LinkProgress& progress);
+    ~LinkCall();
+    LinkCall(const LinkCall&) = delete;
+    LinkCall& operator=(const LinkCall&) = delete;
+
+   private:
+    TcpHost& host_;
+    const uint32_t rank_;
+  };
   struct Peer {
     std::unique_ptr<TcpLink> link;
-    std::unique_ptr<OutgoingCall> call;
+    std::unique_ptr<LinkCall> call;
     uint64_t call_again_ns = 0;     // 0: no call is wanted, or one is under way
     uint64_t refused_since_ns = 0;  // 0: it was not
     uint32_t hang_ups = 0;          // in sequence, before it had proved itself

@@ -29,7 +29,7 @@ class TcpHost {
   virtual void barriers_came(uint32_t rank, uint64_t completed) = 0;
   virtual void barriers_came(uint32_t rank, uint32_t low_bits) = 0;
   /// A link to a rank has come to stand, or does so no more. While it stands, also between two connections, the rank's
-  /// own goodbye comes over it, behind all else.
+  /// own goodbye comes over it, behind all else. A call that the rank may have accepted counts as one.
   virtual void link_stands(uint32_t rank, bool stands) = 0;
   /// A rank is gone, by its own word.
   virtual void gone(uint32_t rank, RankState state) = 0;
