@@ -72,15 +72,11 @@ function(lci_compile_tests target kind)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
 endfunction()
 
-# lci_grouped OUT NAME SOURCE...: with LCI_UNITY, files that each include a dozen of these, or two with a sanitizer, where
-# each group costs more; else the sources. Tests have short names of their own in the same two namespaces. So a group first
+# lci_grouped OUT NAME SOURCE...: with LCI_UNITY, files that each include two dozen of these; else the sources. Tests have short names of their own in the same two namespaces. So a group first
 # includes all that its files do, and then each of these where "lci" and "lci_test" are namespaces of its own, which see all
 # of the real ones. A file that is no test, that replaces functions of the C library, or that has definitions for the
 # compiler, is compiled alone.
-set(lci_group_size 12)
-if(LCI_SANITIZE)
-  set(lci_group_size 24)
-endif()
+set(lci_group_size 24)
 function(lci_grouped out name)
   if(NOT LCI_UNITY)
     set(${out} ${ARGN} PARENT_SCOPE)
@@ -197,25 +193,29 @@ function(lci_add_tests kind timeout)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   lci_compile_tests(${target} ${kind})
   target_link_libraries(${target} PRIVATE lci_core GTest::gtest GTest::gtest_main)
-  if(kind MATCHES "unit|conformance")
+  if(kind STREQUAL "unit")
     set(filter "")
     if(LCI_SANITIZE STREQUAL "thread")
-      lci_tests_with_threads(${kind} filter)
+      set(filter "--gtest_filter=${with_threads}")
     endif()
-    lci_add_shards(${kind} ${kind} 32 ${timeout} ${target} "" ${filter})
+    lci_add_shards(unit unit 32 ${timeout} ${target} "" ${filter})
+    return()
+  endif()
+  if(kind STREQUAL "conformance")
+    lci_add_rows(${timeout})
     return()
   endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${timeout} LABELS ${kind})
 endfunction()
 
-# The filter of what the thread sanitizer runs: unit tests that start threads, and rows whose ranks are threads rather than
-# processes of one thread each.
-function(lci_tests_with_threads kind out)
-  if(kind STREQUAL "unit")
-    set(${out} "--gtest_filter=${with_threads}" PARENT_SCOPE)
-  else()
-    set(${out} "--gtest_filter=-*/processes2:*/processes4:*/rings2:*/tcp4:*/routed4" PARENT_SCOPE)
+# Rows whose ranks are threads, and those whose ranks are processes: apart, for whoever forks pays for all the memory that tests
+# before it have touched. Processes of one thread each are nothing to the thread sanitizer.
+function(lci_add_rows timeout)
+  set(forking "*/processes2:*/processes4:*/rings2:*/tcp4:*/routed4")
+  lci_add_shards(conformance conformance 24 ${timeout} lci_conformance_tests "" "--gtest_filter=-${forking}")
+  if(NOT LCI_SANITIZE STREQUAL "thread")
+    lci_add_shards(conformance_forking conformance 8 ${timeout} lci_conformance_tests "" "--gtest_filter=${forking}")
   endif()
 endfunction()
 

@@ -138,7 +138,7 @@ bool is_slow() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return true;
 #else
-  return std::getenv("LCI_ATTR_TRANSPORT") != nullptr;
+  return std::getenv("LCI_ATTR_TRANSPORT") || std::getenv("LCI_ATTR_RANKS_PER_HOST");
 #endif
 }
 

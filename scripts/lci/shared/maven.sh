@@ -61,7 +61,7 @@ make_all() {
   # Maven writes the jar in place: a sample that runs reads on in the file that it has open, and Maven gets another.
   [[ ! -f $samples_jar ]] || { cp -p "$samples_jar" "$samples_jar.new" && mv "$samples_jar.new" "$samples_jar"; }
   # Formatting is a matter for tests, not for those who only want to run something.
-  maven -DskipTests -Dspotless.check.skip install > "$build_log" 2>&1 || {
+  in_large_pages maven -DskipTests -Dspotless.check.skip install > "$build_log" 2>&1 || {
     grep -v '^\[INFO\]' "$build_log" | grep -E '^\[ERROR\]|error:|Error ' | head -n 20 >&2 || tail -n 20 "$build_log" >&2
     die "the build failed; see .lci/logs/build.log"
   }

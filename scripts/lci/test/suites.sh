@@ -73,7 +73,7 @@ suite_native() {
   build_native_tests && rm -rf "$native_test_build/reports" || return
   local code=0
   native_tests "$native_test_build" --output-junit "$results/reports/native.xml" || code=$?
-  cp -t "$results/reports" "$native_test_build"/reports/{unit,conformance}_[0-9]*.xml && return "$code"
+  cp -t "$results/reports" "$native_test_build"/reports/{unit,conformance,conformance_forking}_[0-9]*.xml && return "$code"
 }
 
 suite_native-asan() { build_native_asan && native_tests "$native_asan"; }
@@ -181,7 +181,7 @@ suite_prometheus() {
 
 # Most of what a JVM computes in its first seconds is to compile: of jobs that last no longer, half.
 short_lived() {
-  export LCI_JAVA_OPTS="-XX:TieredStopAtLevel=1 ${LCI_JAVA_OPTS:-}"
+  export LCI_JAVA_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC ${LCI_JAVA_OPTS:-}"
   "$@"
 }
 
