@@ -22,7 +22,7 @@ rank_pid() {
   candidates=$(cat "/proc/$1/task/$1/children" 2> /dev/null)
   for host in "${lab_hosts[@]}"; do candidates+=" $(ip netns pids "$host")"; done
   for pid in $candidates; do
-    { [[ $(< "/proc/$pid/comm") == java ]] && tr '\0' '\n' < "/proc/$pid/environ" | grep -qx "LCI_RANK=$2"; } 2> /dev/null &&
+    { [[ $(< "/proc/$pid/comm") == java ]] && has_variable "$pid" "LCI_RANK=$2"; } 2> /dev/null &&
       echo "$pid" && return
   done
   return 1

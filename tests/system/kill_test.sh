@@ -20,7 +20,7 @@ now_ms() { echo $(($(date +%s%N) / 1000000)); }
 rank_pid() {
   local pid
   for pid in $(cat "/proc/$launcher/task/$launcher/children" 2> /dev/null); do
-    { tr '\0' '\n' < "/proc/$pid/environ" | grep -qx "LCI_RANK=$1"; } 2> /dev/null && echo "$pid" && return
+    has_variable "$pid" "LCI_RANK=$1" && echo "$pid" && return
   done
   return 1
 }

@@ -25,26 +25,29 @@ within() {
   local end=$((SECONDS + DEADLINE_S))
   until "$@"; do
     ((SECONDS < end)) || fail "not within $DEADLINE_S s: $*"
-    sleep 0.02
+    sleep 0.05 # a process each time: half of what a short test computes
   done
 }
 
 # process_state PID: a letter as in ps; nothing if there is no such process.
-process_state() { { sed 's/.*) //; s/ .*//' "/proc/$1/stat"; } 2> /dev/null; }
+process_state() {
+  local line
+  { read -r line < "/proc/$1/stat"; } 2> /dev/null || return 0
+  line=${line##*) }
+  echo "${line%% *}"
+}
 # is_gone PID: no such process, or a zombie that only waits for its parent.
 is_gone() { local state; state=$(process_state "$1"); [[ -z $state || $state == Z ]]; }
 is_stopped() { [[ $(process_state "$1") == T ]]; }
 is_empty() { [[ -z $(ls -A "$1") ]]; }
 has_lines() { [[ -f $1 && $(wc -l < "$1") -ge $2 ]]; }
 
+# has_variable PID NAME=VALUE: in its environment.
+has_variable() { grep -qszFx "$2" "/proc/$1/environ"; }
+# processes_with PATTERN: pids of those with such a variable, NAME=VALUE.
+processes_with() { grep -lsz "$1" /proc/[0-9]*/environ | tr -cd '0-9\n' || true; }
 # job_processes BASE: pids of all processes that belong to a job whose directory is under BASE.
-job_processes() {
-  local environment
-  for environment in /proc/[0-9]*/environ; do
-    { tr '\0' '\n' < "$environment" | grep -q "^LCI_JOB_DIR=$1/" && echo "${environment//[!0-9]/}"; } 2> /dev/null
-  done
-  true
-}
+job_processes() { processes_with "^LCI_JOB_DIR=$1/"; }
 
 # run_tests: runs all tests (LCI_TESTS: only those), prints the failed ones and "N passed, N failed".
 run_tests() {

@@ -62,13 +62,7 @@ test_the_secret_is_in_no_argument_and_no_environment() {
   equal $? 143
 }
 # job_of BASE: processes of ranks.
-job_of() {
-  local environment
-  for environment in /proc/[0-9]*/environ; do
-    { tr '\0' '\n' < "$environment" | grep -q "^LCI_SECRET_FILE=$1/" && echo "${environment//[!0-9]/}"; } 2> /dev/null
-  done
-  true
-}
+job_of() { processes_with "^LCI_SECRET_FILE=$1/"; }
 
 test_one_rank_for_each_host_unless_it_says_otherwise() {
   run sh -c 'echo $LCI_SIZE'

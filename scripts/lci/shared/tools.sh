@@ -67,17 +67,21 @@ java_version() { "$1/bin/javac" -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1
 find_java() {
   jdk=$(java_home)
   if [[ -n $jdk ]]; then
-    jdk_version=$(java_version "$jdk") || true
-    [[ $jdk_version =~ ^[0-9]+$ ]] ||
+    jdk_version=$(release_of "$jdk")
+    ((jdk_version > 0)) ||
       die "JDK 17 or newer is needed; ${JAVA_HOME:-$(command -v javac)} does not say its version: set JAVA_HOME"
     ((jdk_version >= 17)) || die "JDK 17 or newer is needed; $jdk is $jdk_version"
   fi
 }
 
-# release_of HOME: the same without starting a JVM, where the JDK says it in a file.
+# release_of HOME: the same without starting a JVM, where the JDK says it in a file. 0: it does not say its version.
 release_of() {
-  local version
-  version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$1/release" 2> /dev/null) || true
+  local line version=
+  if [[ -r $1/release ]]; then
+    while read -r line; do
+      [[ ! $line =~ ^JAVA_VERSION=\"([0-9]+) ]] || version=${BASH_REMATCH[1]}
+    done < "$1/release"
+  fi
   [[ -n $version ]] || version=$(java_version "$1" 2> /dev/null) || true
   [[ $version =~ ^[0-9]+$ ]] || version=0
   echo "$version"
@@ -115,8 +119,10 @@ need_tools() {
   command -v cmake > /dev/null || packages+=(cmake)
   command -v make > /dev/null || packages+=(make)
   [[ -f /usr/include/gtest/gtest.h ]] || packages+=(libgtest-dev)
-  ((${#packages[@]} == 0)) || install_packages "${packages[@]}"
-  find_java
+  if ((${#packages[@]} > 0)); then
+    install_packages "${packages[@]}"
+    find_java
+  fi
   find_newer_jdk
   export JAVA_HOME=$jdk
 }
