@@ -195,6 +195,12 @@ TEST(TcpTransport, LinksAreCountedWithTheirDevice) {
   EXPECT_TRUE(closed) << "the other rank has left";
 }
 
+/// For several looks at links over which nothing goes.
+void be_quiet(Job& job) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+  ASSERT_TRUE(until(job, [&] { return std::chrono::steady_clock::now() > end; }));
+}
+
 // Each rank of six has four neighbours, and one rank that is none.
 TEST(TcpTransport, AnIdleLinkIsClosedAndOpenedByTheNextMessage) {
   constexpr uint32_t kRanks = 6, kNeighbours = 4;
@@ -216,6 +222,9 @@ TEST(TcpTransport, AnIdleLinkIsClosedAndOpenedByTheNextMessage) {
     ASSERT_TRUE(until(job, [&] { return open_links(0) == kNeighbours && open_links(3) == kNeighbours; }))
         << open_links(0) << " links";
   }
+  be_quiet(job);
+  EXPECT_EQ(kNeighbours, open_links(0));
+  EXPECT_EQ(kNeighbours, open_links(3));
   EXPECT_EQ(0u, job.counter(0, "links_resumed") + job.counter(0, "peers_failed"));
   job.close(3, 10'000);
   for (const uint32_t rank : {0u, 1u, 2u, 4u, 5u}) {
@@ -240,14 +249,10 @@ TEST(TcpTransport, BeyondABoundTheLinkThatWasUsedLongestAgoIsClosed) {
     EXPECT_EQ(rank, status.tag);
     lci_buffer_free(status.buffer);
   };
-  const auto be_quiet = [&] {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
-    ASSERT_TRUE(until(job, [&] { return std::chrono::steady_clock::now() > end; }));
-  };
   // Should all come at the same look: of two that were quiet for as long, that to the higher rank goes first.
   for (const uint32_t rank : {4u, 3u, 5u}) {
     tell(rank);
-    be_quiet();
+    be_quiet(job);
   }
   EXPECT_TRUE(until(job, [&] { return open_links(0) == kBound; })) << open_links(0);
   EXPECT_EQ(kNeighbours + 1, open_links(3));

@@ -51,14 +51,8 @@ bool shows_life(const OutgoingCall& call, OutgoingCall::Answer answer) {
 }  // namespace
 
 TcpDevice::LinkCall::LinkCall(TcpTransport& transport, uint32_t device, uint32_t rank, const LinkProgress& progress)
-    : OutgoingCall(transport.identity(), transport.address_of(rank), rank, device, progress),
-      host_(transport.host()),
-      rank_(rank) {
-  host_.link_stands(rank_, true);
-}
-
-TcpDevice::LinkCall::~LinkCall() {
-  host_.link_stands(rank_, false);
+    : OutgoingCall(transport.identity(), transport.address_of(rank), rank, device, progress) {
+  if (socket() >= 0) stands_.emplace(transport.host(), rank);
 }
 
 TcpDevice::TcpDevice(TcpTransport& transport, uint32_t index)

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,13 +55,9 @@ class TcpDevice final : public NetworkDevice {
   class LinkCall : public OutgoingCall {
    public:
     LinkCall(TcpTransport& transport, uint32_t device, uint32_t rank, const LinkProgress& progress);
-    ~LinkCall();
-    LinkCall(const LinkCall&) = delete;
-    LinkCall& operator=(const LinkCall&) = delete;
 
    private:
-    TcpHost& host_;
-    const uint32_t rank_;
+    std::optional<StandingLink> stands_;
   };
   struct Peer {
     std::unique_ptr<TcpLink> link;

@@ -48,4 +48,17 @@ class TcpHost {
   ~TcpHost() = default;
 };
 
+/// While it exists, a link to a rank counts as standing.
+class StandingLink {
+ public:
+  StandingLink(TcpHost& host, uint32_t rank) : host_(host), rank_(rank) { host_.link_stands(rank_, true); }
+  ~StandingLink() { host_.link_stands(rank_, false); }
+  StandingLink(const StandingLink&) = delete;
+  StandingLink& operator=(const StandingLink&) = delete;
+
+ private:
+  TcpHost& host_;
+  const uint32_t rank_;
+};
+
 }  // namespace lci
