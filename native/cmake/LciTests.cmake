@@ -72,10 +72,10 @@ function(lci_compile_tests target kind)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
 endfunction()
 
-# lci_grouped OUT NAME SOURCE...: with LCI_UNITY, files that each include two dozen of these; else the sources. Tests have short names of their own in the same two namespaces. So a group first
-# includes all that its files do, and then each of these where "lci" and "lci_test" are namespaces of its own, which see all
-# of the real ones. A file that is no test, that replaces functions of the C library, or that has definitions for the
-# compiler, is compiled alone.
+# lci_grouped OUT NAME SOURCE...: with LCI_UNITY, files that each include two dozen of these; else the sources. Tests have
+# short names of their own in the same two namespaces. So a group first includes all that its files do, and then each of
+# these where "lci" and "lci_test" are namespaces of its own, which see all of the real ones. A file that is no test, that
+# replaces functions of the C library, or that has definitions for the compiler, is compiled alone.
 set(lci_group_size 24)
 function(lci_grouped out name)
   if(NOT LCI_UNITY)
