@@ -203,6 +203,18 @@ class TcpDeparture : public testing::Test {
       return has_closed.load();
     }));
   }
+  /// Device 1 calls rank 0, which has not answered yet.
+  void be_called() {
+    ASSERT_EQ(LCI_DONE, lci_post_send(device(1), 0, 7, &word_, sizeof word_, nullptr, 0)) << lci_last_error();
+    ASSERT_TRUE(comes_true([&] { return (caller_ = peer_->take_caller(1)).has_value(); }));
+  }
+  /// Meanwhile another rank says that rank 0 has left, to which no link stands.
+  void hear_of_one_that_is_called() {
+    be_called();
+    lci::TcpHost& host = static_cast<lci::TcpTransport&>(runtime_->runtime->transport()).host();
+    host.link_stands(0, false);  // as if that of device 0 rested
+    host.told_gone(0, RankState::kLeft, 1);
+  }
   /// That it leaves is heard elsewhere, while a message and the goodbye are unread.
   void expect_links_first(const std::function<void(lci::TcpTransport&)>& hear) {
     join();
@@ -221,6 +233,7 @@ class TcpDeparture : public testing::Test {
   lci_inproc* job_ = nullptr;
   std::unique_ptr<PlayedRank> peer_;
   std::array<PlayedLink, 2> links_;
+  std::optional<lci::Caller> caller_;
   lci_runtime* runtime_ = nullptr;
   lci_comp *ended_ = nullptr, *heard_ = nullptr;
   uint64_t word_ = 0;
@@ -244,30 +257,22 @@ TEST_F(TcpDeparture, ACallForALinkThatIsOpenOnThisSideIsAnswered) {
 // read.
 TEST_F(TcpDeparture, WhatCameBehindAVerdictThatWasOnItsWayIsRead) {
   join();
-  ASSERT_EQ(LCI_DONE, lci_post_send(device(1), 0, 7, &word_, sizeof word_, nullptr, 0)) << lci_last_error();
-  std::optional<lci::Caller> caller;
-  ASSERT_TRUE(comes_true([&] { return (caller = peer_->take_caller(1)).has_value(); }));
+  be_called();
   leave_by_the_first_link();
   pass();
-  links_[1].open(peer_->accept(std::move(*caller)));
+  links_[1].open(peer_->accept(std::move(*caller_)));
   links_[1].send();
   links_[1].leave();
   expect_heard(1);
 }
 
-// The same where another rank says first that it has left, and this one has no link to it yet but by that call.
+// The same where another rank says first that it has left.
 TEST_F(TcpDeparture, WhatAnotherRankSaysOfItWaitsForACall) {
   join();
-  ASSERT_EQ(LCI_DONE, lci_post_send(device(1), 0, 7, &word_, sizeof word_, nullptr, 0)) << lci_last_error();
-  std::optional<lci::Caller> caller;
-  ASSERT_TRUE(comes_true([&] { return (caller = peer_->take_caller(1)).has_value(); }));
-  auto& transport = static_cast<lci::TcpTransport&>(runtime_->runtime->transport());
-  transport.host().link_stands(0, false);  // that of device 0 rests
-  transport.host().told_gone(0, RankState::kLeft, 1);
+  hear_of_one_that_is_called();
   pass(0, 200);
   EXPECT_EQ(0u, counter("peers_left"));
-  transport.host().link_stands(0, true);
-  links_[1].open(peer_->accept(std::move(*caller)));
+  links_[1].open(peer_->accept(std::move(*caller_)));
   links_[1].send();
   links_[1].leave(2);
   expect_heard(1);
@@ -275,17 +280,11 @@ TEST_F(TcpDeparture, WhatAnotherRankSaysOfItWaitsForACall) {
 }
 TEST_F(TcpDeparture, ACallThatIsHungUpOnHoldsUpNothing) {
   join({{"net_dead_ms", "3600000"}, {"net_reconnect_ms", "3600000"}});
-  ASSERT_EQ(LCI_DONE, lci_post_send(device(1), 0, 7, &word_, sizeof word_, nullptr, 0)) << lci_last_error();
-  std::optional<lci::Caller> caller;
-  ASSERT_TRUE(comes_true([&] { return (caller = peer_->take_caller(1)).has_value(); }));
-  auto& transport = static_cast<lci::TcpTransport&>(runtime_->runtime->transport());
-  transport.host().link_stands(0, false);  // that of device 0 rests
-  transport.host().told_gone(0, RankState::kLeft, 1);
+  hear_of_one_that_is_called();
   pass();
   EXPECT_EQ(0u, counter("peers_left"));
-  caller.reset();
+  caller_.reset();
   expect_left();
-  transport.host().link_stands(0, true);
 }
 
 // However slowly: it comes.

@@ -51,7 +51,7 @@ class TcpDevice final : public NetworkDevice {
   bool finish(bool at_once);
 
  private:
-  /// What it comes to may be on its way, and what the rank has sent since: meanwhile a link counts as standing.
+  /// The rank may have accepted it and sent something since, so a link counts as standing.
   class LinkCall : public OutgoingCall {
    public:
     LinkCall(TcpTransport& transport, uint32_t device, uint32_t rank, const LinkProgress& progress);
