@@ -83,36 +83,6 @@ test_run_builds_what_changed_only() {
   equal "$(times_built)" 2
 }
 
-# What was seen to be built is looked at again if a file was written, however much it looks as before.
-test_run_sees_a_change_that_keeps_size_and_time() {
-  make_tree
-  echo one > "$tree/native/new.cpp"
-  touch -r "$tree/native/new.cpp" "$dir/before"
-  in_tree run true
-  in_tree run true
-  in_tree run true
-  equal "$(times_built)" 1
-  echo two > "$tree/native/new.cpp"
-  touch -r "$dir/before" "$tree/native/new.cpp"
-  in_tree run true
-  equal "$(times_built)" 2
-  in_tree run true
-  rm "$tree/native/new.cpp"
-  in_tree run true
-  equal "$(times_built)" 3
-}
-
-# A file that was written as it was is no change.
-test_run_does_not_build_what_was_only_written_again() {
-  make_tree
-  echo one > "$tree/native/new.cpp"
-  in_tree run true
-  in_tree run true
-  echo one > "$tree/native/new.cpp"
-  in_tree run true
-  equal "$(times_built)" 1
-}
-
 # Maven writes a jar in place. Whoever runs from it has it open, and loads classes when they are needed.
 test_a_build_leaves_running_samples_their_jar() {
   make_tree

@@ -25,7 +25,7 @@ within() {
   local end=$((SECONDS + DEADLINE_S))
   until "$@"; do
     ((SECONDS < end)) || fail "not within $DEADLINE_S s: $*"
-    sleep 0.05 # a process each time: half of what a short test computes
+    sleep 0.05 # seldom, for it is a process each time
   done
 }
 

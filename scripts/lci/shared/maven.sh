@@ -2,25 +2,12 @@
 # shellcheck shell=bash
 # The build: Maven over all modules, once for each state of the sources.
 
-# find_sources ACTION...: of find, for each source; within $home.
-find_sources() {
-  [[ ! -d tests ]] || find tests -type f "$@"
-  find pom.xml native ./*/pom.xml ./*/src -path 'native/build*' -prune -o -type f "$@"
-}
-
 # A number that changes with any source, and with the place. Not with the JDK: the bytecode is for 17 whoever compiles it;
 # but with whether there is one for the calls by java.lang.foreign.
 source_hash() {
   (cd "$home" && {
-    find_sources -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
-    echo "$home${newer_jdk:+ ffm}"
-  } | sha256sum | cut -d' ' -f1)
-}
-
-# source_times: another number, which is known in a tenth of the time, and changes also when a source is written as it was.
-source_times() {
-  (cd "$home" && {
-    find_sources -printf '%p %s %C@\n'
+    [[ ! -d tests ]] || find tests -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
+    find pom.xml native ./*/pom.xml ./*/src -path 'native/build*' -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum
     echo "$home${newer_jdk:+ ffm}"
   } | sha256sum | cut -d' ' -f1)
 }
@@ -35,9 +22,7 @@ maven_in() {
 
 maven() { maven_in "$home" "$@"; }
 was_built() { [[ -x $launcher && -f $samples_jar ]]; }
-is_current() { was_built && [[ -f $build_stamp && $(< "$build_stamp") == "$1" ]]; }
-# was_seen TIMES: what was built last is of sources of these times.
-was_seen() { was_built && [[ -f $build_seen && -f $build_stamp && $(< "$build_seen") == "$(< "$build_stamp") $1" ]]; }
+is_current() { was_built && [[ -f $build_stamp && $(cat "$build_stamp") == "$1" ]]; }
 
 # lock_build: until the end of this process, or until unlock_build, nobody else builds here.
 lock_build() {
@@ -93,16 +78,11 @@ installed() {
 
 # build: for those who want to run something; does nothing when nothing has changed.
 build() {
-  local hash times
+  local hash
   need_tools
-  times=$(source_times)
-  ! was_seen "$times" || return 0
   hash=$(source_hash)
-  if is_current "$hash"; then
-    # Whoever only runs what is there need not be able to write here.
-    { echo "$hash $times" > "$build_seen"; } 2> /dev/null || true
-    return
-  fi
+  # Whoever only runs what is there need not be able to write here.
+  ! is_current "$hash" || return 0
   lock_build
   hash=$(source_hash)
   is_current "$hash" || make_all "$hash"
