@@ -82,9 +82,10 @@ class Meeting {
 
 constexpr uint32_t kRounds = 100, kHeld = 500;
 
-/// In every round it keeps the records of some kHeld messages, and gives them back when the other one does.
-void hold_and_give_back(Job& job, uint32_t part, Meeting& meeting, std::atomic<bool>& stop,
-                        const lci::test::Deadline& end) {
+/// In every round it keeps the records of some kHeld messages, and gives them back when the other one does. It goes on
+/// taking until the other one has as many, too: what comes for both comes on the device that one of them looks after.
+void hold_and_give_back(Job& job, uint32_t part, Meeting& meeting, std::atomic<uint32_t>& have_theirs,
+                        std::atomic<bool>& stop, const lci::test::Deadline& end) {
   LaneDriver lane(job, 1, part);
   uint32_t index = 0;
   uint64_t base = 0, length = 0;
@@ -96,12 +97,17 @@ void hold_and_give_back(Job& job, uint32_t part, Meeting& meeting, std::atomic<b
   uint64_t taken = 0;
   for (uint32_t round = 0, given_back = head; round < kRounds; ++round) {
     uint32_t seen = given_back;
-    while (taken < (round + 1) * uint64_t{kHeld} && !end.passed()) {
+    bool has_its_own = false;
+    while (have_theirs.load(std::memory_order_acquire) < (round + 1) * kParts && !end.passed()) {
       head = given_back;
       lane.enter();
       head = seen;
       taken += lane.read([](const lci_record&) {});
       seen = head;
+      if (!has_its_own && taken >= (round + 1) * uint64_t{kHeld}) {
+        has_its_own = true;
+        have_theirs.fetch_add(1, std::memory_order_release);
+      }
       std::this_thread::yield();
     }
     meeting.meet(end);
@@ -123,9 +129,10 @@ TEST(PortPartsStress, NothingIsLostOfWhatTwoLanesGiveBackToOneKey) {
   Job job(2, {{"devices", "2"}, {"lane_completions", "4096"}});
   const lci::test::Deadline end(300);
   Meeting meeting;
+  std::atomic<uint32_t> have_theirs{0};
   std::atomic<bool> stop{false};
-  std::thread first([&] { hold_and_give_back(job, 0, meeting, stop, end); });
-  std::thread second([&] { hold_and_give_back(job, 1, meeting, stop, end); });
+  std::thread first([&] { hold_and_give_back(job, 0, meeting, have_theirs, stop, end); });
+  std::thread second([&] { hold_and_give_back(job, 1, meeting, have_theirs, stop, end); });
   const lci::Target& port = *job.runtime(1)->runtime->targets().port(kPort);
   uint64_t sent = 0;
   {
