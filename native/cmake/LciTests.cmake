@@ -210,12 +210,18 @@ function(lci_add_tests kind timeout)
 endfunction()
 
 # Rows whose ranks are threads, and those whose ranks are processes: apart, for whoever forks pays for all the memory that tests
-# before it have touched. Processes of one thread each are nothing to the thread sanitizer.
+# before it have touched. Each stack from which something is allocated is a place in a table of the address sanitizer, of which a
+# process copies page by page what it writes to: short ones are few. (Whoever looks for an error there has more by running the test
+# by itself.) Processes of one thread each are nothing to the thread sanitizer.
 function(lci_add_rows timeout)
   set(forking "*/processes2:*/processes4:*/rings2:*/tcp4:*/routed4")
   lci_add_shards(conformance conformance 24 ${timeout} lci_conformance_tests "" "--gtest_filter=-${forking}")
   if(NOT LCI_SANITIZE STREQUAL "thread")
-    lci_add_shards(conformance_forking conformance 8 ${timeout} lci_conformance_tests "" "--gtest_filter=${forking}")
+    set(environment "")
+    if(LCI_SANITIZE MATCHES "address")
+      set(environment "ASAN_OPTIONS=malloc_context_size=3")
+    endif()
+    lci_add_shards(conformance_forking conformance 8 ${timeout} lci_conformance_tests "${environment}" "--gtest_filter=${forking}")
   endif()
 endfunction()
 

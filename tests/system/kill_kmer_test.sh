@@ -15,7 +15,7 @@ seed=${LCI_KILL_SEED:-$RANDOM}
 RANDOM=$seed
 # Who waits in vain for a rank that was killed before it joined need not wait long, but for one that a busy machine is slow to start.
 export LCI_ATTR_BOOTSTRAP_TIMEOUT_MS=10000
-LCI_JAVA_OPTS="-XX:TieredStopAtLevel=1 -Xmx256m ${LCI_JAVA_OPTS:-}"
+LCI_JAVA_OPTS="-Xmx256m ${LCI_JAVA_OPTS:-}"
 export LCI_JAVA_OPTS
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }

@@ -38,7 +38,7 @@ if [[ ${1:-} == --test ]]; then only=$2 selection=$3; shift 3; else part=${1:?ja
 readonly reads=("$@")
 readonly log=${TMPDIR:-/tmp}/lci-system-mutations.$$
 [[ -n $only ]] || trap 'rm -f "$log"' EXIT
-export LCI_JAVA_OPTS=-Dlci.native.path=$library
+export LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} -Dlci.native.path=$library"
 
 run_oracle() { "$here/oracle_test.sh" "$1" "${reads[@]}"; }
 run_oracle_collectives() {

@@ -16,7 +16,7 @@ readonly messages=${1:?number of messages} seconds=${2:?how long it is slow}
 
 # slow_consumer MODE [RANKS]: JVMs with heaps of 64 MiB. What they print ends up in $dir/out and $dir/err.
 slow_consumer() {
-  LCI_JAVA_OPTS="-Xmx64m ${java_opts:-}" timeout 1200 "$lci" run "${lab_options[@]}" -n "${2:-2}" --dir "$dir/job" slow-consumer \
+  LCI_JAVA_OPTS="${LCI_JAVA_OPTS:-} -Xmx64m ${java_opts:-}" timeout 1200 "$lci" run "${lab_options[@]}" -n "${2:-2}" --dir "$dir/job" slow-consumer \
     --mode "$1" --messages "$messages" --seconds "$seconds" > "$dir/out" 2> "$dir/err" < /dev/null
 }
 

@@ -72,7 +72,7 @@ class World {
   void end();
 
  private:
-  static constexpr uint32_t kGatherPort = 32000;
+  static constexpr uint32_t kGatherPort = 2000;
   std::string attribute(const char* name) const;
   [[noreturn]] void give_up(const std::string& why) const;
 

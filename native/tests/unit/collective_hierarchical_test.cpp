@@ -85,7 +85,8 @@ TEST_P(CollectiveHierarchical, BringsWhatTheCallSays) {
   uint64_t runs = 0;
   for (const uint32_t size : {3, 4, 5, 6, 7, 8, 9, 12, 17}) {
     for (const HostMap& hosts : host_maps(size, GetParam())) {
-      for (const uint64_t count : std::set<uint64_t>{0, 1, size - 1, size + 1, 4001}) {
+      for (const uint64_t count : std::set<uint64_t>{0, 1, size - 1, size + 1, 1001}) {
+        if (count == 1001 && size > 8) continue;
         for (uint32_t root = 0; root<(has_root(GetParam()) ? size : 1); root += count> size && size > 5 ? 3 : 1) {
           GroupCall call = call_of(GetParam(), hosts, count, root);
           for (const bool in_place : {false, true}) {

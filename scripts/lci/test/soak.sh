@@ -44,7 +44,7 @@ soak_build() {
 soak_oracle() { oracle soak; }
 soak_oracle-collectives() { oracle_collectives soak; }
 soak_kill() { two_at_a_time kill_ranks 500 500; }
-soak_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 100; }
+soak_kill-kmer() { LCI=$home/lci short_lived "$home/tests/system/kill_kmer_test.sh" 100; }
 soak_kv-service() { kv_service 400 10 20; }
 soak_fuzz() { fuzz 600; }
 

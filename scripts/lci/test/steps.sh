@@ -28,6 +28,19 @@ two_at_a_time() {
   ((${#unsound[@]} == 0))
 }
 
+# short_lived_jvm: options for JVMs of a few seconds. Half of what those compute is to compile; and the pages of a heap that nobody
+# collects are each touched for the first time, which costs 20 us in some virtual machines: the system may have larger ones.
+short_lived_jvm() {
+  local flags='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+  ! grep -qs '\[\(always\|madvise\)\]' /sys/kernel/mm/transparent_hugepage/enabled || flags+=' -XX:+UseTransparentHugePages'
+  echo "$flags"
+}
+
+# short_lived COMMAND...: the JVMs of its jobs are such.
+short_lived() {
+  LCI_JAVA_OPTS="$(short_lived_jvm) ${LCI_JAVA_OPTS:-}" "$@"
+}
+
 # native_tests FOLDER CTEST-OPTION...: all tests of that build. Most wait for each other longer than they compute: three at a time
 # for two processors.
 native_tests() {

@@ -87,7 +87,7 @@ suite_net() { build_native_tests && two_at_a_time net_part faults system; }
 net_part() {
   case $1 in
     faults) "$home/native/tests/c/net_test.sh" "$native_test_build" ;;
-    system) ! has_lab || { on_lab 4 oracle '31 canonical 8 calm' && on_lab 2 kv_service_on_lab 100; } ;;
+    system) ! has_lab || { short_lived on_lab 4 oracle '31 canonical 8 calm' && short_lived on_lab 2 kv_service_on_lab 100; } ;;
   esac
 }
 
@@ -113,14 +113,13 @@ suite_mutations-jvm() {
   build_native_faulty > "$state/logs/mutations-jvm-build.log" 2>&1 || { tail -n 20 "$state/logs/mutations-jvm-build.log"; return 1; }
   need_command jellyfish jellyfish
   demo_reads
-  two_at_a_time system_mutations java programs
+  short_lived two_at_a_time system_mutations java programs
 }
 
-# Most of what a JVM computes in its first seconds is to compile: half of what short tests take. The optimizing compiler and its
-# reorderings are for suite ffm, if it runs, and for the soak. The option of Maven for that.
+# The optimizing compiler and its reorderings are for suite ffm, if it runs, and for the soak. The option of Maven for that.
 quick_jvm() {
   local flags=
-  [[ -z $newer_jdk ]] || flags='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
+  [[ -z $newer_jdk ]] || flags=$(short_lived_jvm)
   echo "-Dlci.test.jvm=$flags"
 }
 
@@ -140,7 +139,7 @@ java_tests() {
 # Proves: Y4
 # On: inproc
 suite_races() {
-  races -t '(OpRun|Exchange)StressTest|OfferAndPark' -f 1 -iters 1 -time 50 -jvmArgs '-XX:+UseSerialGC -XX:TieredStopAtLevel=1'
+  races -t '(OpRun|Exchange)StressTest|OfferAndPark' -f 1 -iters 1 -time 50 -jvmArgs "$(short_lived_jvm)"
 }
 
 # In the newer JDK, whose calls java.lang.foreign makes: all of the bridge, and what makes each of its calls; the soak has the rest.
@@ -157,7 +156,7 @@ ffm_tests() {
   maven -Dlci.native.test.skip -Dspotless.check.skip "-Dlci.test.jdk=$newer_jdk" -pl lci-native-bridge,lci-reactive "$@" verify
 }
 
-suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} "$home/tests/tools/bench_test.sh"; }
+suite_bench() { LCI_HOME=$home LCI_JDK=$jdk LCI_NEWER_JDK=${newer_jdk:-none} short_lived "$home/tests/tools/bench_test.sh"; }
 
 # The program in the README, between two markers, is what the compiled one ends with; and it prints what it should.
 # Proves: A23
@@ -168,7 +167,7 @@ suite_readme() {
   [[ -n $shown ]] || { echo "README.md has no example"; return 1; }
   diff <(echo "$shown") <(tail -n "$(wc -l <<< "$shown")" "$source") || { echo "README.md and ReadmeExample.java differ"; return 1; }
   prints_the_sum readme-example && readme_project "$state/readme" && prints_the_sum "$state/readme/target/app.jar" &&
-    LCI=$home/lci "$home/tests/system/quick_start_test.sh"
+    LCI=$home/lci short_lived "$home/tests/system/quick_start_test.sh"
 }
 
 # Proves: U7
@@ -176,22 +175,16 @@ suite_readme() {
 suite_prometheus() {
   local prometheus
   need_prometheus
-  LCI=$home/lci LCI_PROMETHEUS=$prometheus "$home/tests/system/prometheus_test.sh" "$home/lci-metrics/src"
-}
-
-# Most of what a JVM computes in its first seconds is to compile: of jobs that last no longer, half.
-short_lived() {
-  export LCI_JAVA_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC ${LCI_JAVA_OPTS:-}"
-  "$@"
+  LCI=$home/lci LCI_PROMETHEUS=$prometheus short_lived "$home/tests/system/prometheus_test.sh" "$home/lci-metrics/src"
 }
 
 suite_bad-input() { LCI=$home/lci short_lived "$home/tests/system/bad_input_test.sh"; }
 
 # Proves: X11 U6 J24
 # On: processes
-suite_slow-consumer() { slow_consumer 200000 3; }
+suite_slow-consumer() { short_lived slow_consumer 200000 3; }
 
-suite_oracle() { oracle test; }
+suite_oracle() { short_lived oracle test; }
 suite_oracle-collectives() { oracle_collectives test; }
 
 # Proves: D16 SS-58
@@ -199,5 +192,5 @@ suite_oracle-collectives() { oracle_collectives test; }
 suite_kill() { short_lived two_at_a_time kill_ranks 25 25; }
 
 suite_kv-service() { short_lived kv_service 400 2; }
-suite_kill-kmer() { LCI=$home/lci "$home/tests/system/kill_kmer_test.sh" 10; }
+suite_kill-kmer() { LCI=$home/lci short_lived "$home/tests/system/kill_kmer_test.sh" 10; }
 suite_conformance() { "$home/native/tests/conformance/conformance.sh" --check --results "$results"; }

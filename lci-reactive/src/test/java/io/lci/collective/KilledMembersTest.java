@@ -76,7 +76,7 @@ class KilledMembersTest {
   }
 
   private Process start(int rank) throws IOException {
-    List<String> options = List.of("-Xmx64m", "-XX:TieredStopAtLevel=1");
+    List<String> options = List.of("-Xmx64m");
     ProcessBuilder builder =
         LciTestProcess.java(KilledMember.class, options)
             .redirectErrorStream(true)

@@ -34,8 +34,7 @@ final class RankProcesses {
   private final List<ObjectInputStream> from = new ArrayList<>();
 
   private RankProcesses(int size) throws IOException {
-    // A second of work for each: no time for a compiler that pays off later.
-    List<String> options = List.of("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1");
+    List<String> options = List.of("-Xmx128m");
     for (int rank = 0; rank < size; rank++) {
       Process process =
           LciTestProcess.java(RankProcess.class, options)

@@ -16,19 +16,24 @@ import java.util.Set;
 /** For tests whose ranks are processes: JVMs like this one, and the directory where they meet. */
 public final class LciTestProcess {
 
+  /** Options of JVMs that run for a second or two: no time for a compiler that pays off later. */
+  private static final List<String> SHORT_LIVED =
+      List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
   private LciTestProcess() {}
 
   /**
-   * A JVM with this one's class path and native library.
+   * A JVM with this one's class path and native library, for a second or two: it optimizes little.
    *
    * @param main its main class
-   * @param options options of the JVM
+   * @param options more options of the JVM; they win
    * @param arguments arguments of the main class
    * @return not yet started
    */
   public static ProcessBuilder java(Class<?> main, List<String> options, String... arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(SHORT_LIVED);
     command.addAll(options);
     command.addAll(List.of("-cp", System.getProperty("java.class.path")));
     for (String name : List.of("lci.native.path", "lci.native.dir", "lci.native.calls")) {

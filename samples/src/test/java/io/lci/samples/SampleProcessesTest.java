@@ -91,6 +91,8 @@ class SampleProcessesTest {
                 folder.toString(),
                 "--",
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1", // for a second or two
+                "-XX:+UseSerialGC",
                 "-Xmx64m",
                 "-cp",
                 System.getProperty("java.class.path")));
