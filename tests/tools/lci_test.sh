@@ -94,6 +94,15 @@ test_a_build_leaves_running_samples_their_jar() {
   exec 8<&-
 }
 
+# A JVM whose archive of classes does not fit starts slower than one without.
+test_a_new_jar_ends_the_archives_of_all_jdks() {
+  make_tree
+  in_tree build
+  touch "$tree/samples/target/samples-jdk"{17,25}.jsa
+  in_tree build
+  equal "$(find "$tree/samples/target" -name '*.jsa')" ""
+}
+
 test_another_jdk_is_no_reason_to_build() {
   make_tree
   in_tree run true

@@ -71,14 +71,20 @@ java_command() {
 }
 
 # archive_classes: of the samples, for this JDK, so that a JVM need not read and check them each time, which is about half of
-# its start. Without an archive, or with one that does not fit, it does.
+# its start. Without an archive, or with one that does not fit, it does. First it is seen which classes a sample needs: an archive
+# that is made of such a list also takes those of picocli, which are compiled for Java 5, and others do not. [JDK-8261090]
 archive_classes() {
-  local archive=$samples_archive$jdk_version.jsa
-  rm -f "$archive"
-  # Alone: also within a rank of a job, whose environment says what it is to join.
-  env -i PATH="$PATH" HOME="${HOME:-/}" timeout 60 "$jdk/bin/java" -XX:ArchiveClassesAtExit="$archive" -cp "$samples_jar:$home/samples/target/lib/*" io.lci.samples.Samples \
-    kmer -k 31 --canonical "$home/samples/data/lambda_virus.fa.gz" > "$state/logs/archive.log" 2>&1 || rm -f "$archive"
+  local archive=$samples_archive$jdk_version.jsa list=$state/samples-classes.txt classpath="$samples_jar:$home/samples/target/lib/*"
+  rm -f "$samples_archive"*.jsa # those of other JDKs are of another jar, and a JVM with one that does not fit has none at all
+  {
+    java_alone -XX:DumpLoadedClassList="$list" -cp "$classpath" io.lci.samples.Samples kmer -k 31 --canonical "$home/samples/data/lambda_virus.fa.gz" &&
+      java_alone -Xshare:dump -XX:SharedClassListFile="$list" -XX:SharedArchiveFile="$archive" -cp "$classpath"
+  } > "$state/logs/archive.log" 2>&1 || rm -f "$archive"
+  rm -f "$list"
 }
+
+# java_alone ARGS...: also within a rank of a job, whose environment says what it is to join.
+java_alone() { env -i PATH="$PATH" HOME="${HOME:-/}" timeout 60 "$jdk/bin/java" "$@"; }
 
 # need_program PROGRAM: ends with 127 if there is none.
 need_program() {
