@@ -228,6 +228,7 @@ std::vector<Setting> settings() {
 
 void run_everywhere(const Setting& setting, const Attributes& attributes, void (*body)(World&)) {
   Attributes all = {{"packets", "64"}, {"packets_max", "256"}};  // small: hundreds of jobs run on small machines
+  if (kSanitized) all.emplace_back("arena_bytes", kSanitizedArena);
   all.insert(all.end(), attributes.begin(), attributes.end());
   if (setting.rings) all.emplace_back("peer_memory", "rings");
   if (!setting.transport.empty()) all.emplace_back("transport", setting.transport);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lci/lci.h"
+#include "support/sanitized.hpp"
 
 namespace lci_test {
 
@@ -45,6 +46,9 @@ class Job {
       threads.emplace_back([&, rank] {
         lci_attrs* attrs = nullptr;
         ASSERT_EQ(LCI_DONE, lci_attrs_create(&attrs));
+        if (kSanitized) {
+          ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, "arena_bytes", kSanitizedArena));
+        }
         for (const auto& [name, value] : attributes[rank]) {
           ASSERT_EQ(LCI_DONE, lci_attrs_set(attrs, name.c_str(), value.c_str())) << lci_last_error();
         }
