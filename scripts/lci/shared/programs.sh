@@ -83,7 +83,7 @@ archive_classes() {
   rm -f "$list"
 }
 
-# java_alone ARGS...: also within a rank of a job, whose environment says what it is to join.
+# java_alone ARGS...: a JVM that joins nothing, also within a rank of a job, whose environment says what that is to join.
 java_alone() { env -i PATH="$PATH" HOME="${HOME:-/}" timeout 60 "$jdk/bin/java" "$@"; }
 
 # need_program PROGRAM: ends with 127 if there is none.
